@@ -77,6 +77,7 @@ void MemoryEmitter::EmitBases() {
         break;
       case ir::Scope::kRegister:
       case ir::Scope::kCounter:
+      case ir::Scope::kMbarrier:
       case ir::Scope::kSharedMemory:
         break;
     }

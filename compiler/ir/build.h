@@ -99,6 +99,8 @@ class KernelBuilder {
   Kernel Finish();
 
  private:
+  friend class AsyncBuilder;  // build_async.h
+
   // The name itself, or with a number appended when it is taken.
   std::string Unique(std::string name);
   BufferId AddBuffer(Buffer buffer);

@@ -3,16 +3,17 @@
 //
 //   kernel   := "kernel" name ["approximate"] "{" buffer* phase* "}"
 //   buffer   := scope name ":" dtype ["x" lanes] "[" size "]" ["overlays" name]
-//               scope: in out shared counter block thread reg
+//               scope: in out shared counter block mbarrier thread reg
 //   phase    := a parallel loop 0 .. constant; phases run in order, with a barrier between
 //   block    := "{" stmt* "}"
 //   stmt     := for | if | let | store | prefetch, on CPUs also turn_square, and on GPUs also
-//               sync | copy_async | load_matrix | load_peer | mma | warpgroup_mma | arrive;
+//               sync | copy_async | load_matrix | load_peer | mma | warpgroup_mma | arrive |
+//               mbarrier_init | mbarrier_arrive | mbarrier_wait | copy_bulk | copy_tensor;
 //               those with a keyword of their own are rules of statement_forms.h, which
 //               docs/reference/text-forms.md prints
 //   for      := ["parallel" | "unrolled" | "threads"] "for" var "in" expr " .. " expr
 //               ["step" int] ["per_sm" int] ["cluster" int] block
-//   if       := "if" expr block ["else" block]
+//   if       := ["roles"] "if" expr block ["else" block]
 //   let      := "let" var "=" expr                an index, visible to the end of the block
 //   store    := name "[" expr ["," "stride" "=" int] ["," "mask" "=" expr] "]" "=" expr
 //               ["streaming"]
@@ -43,6 +44,10 @@
 // shared memory of the others (load_peer); a block's rank is its number modulo c. A cluster_barrier
 // stands in the threads loop itself, not in a loop or branch inside, and is one of threads too:
 // what the blocks of the cluster did before it is seen by all of them after it.
+//
+// Roles. A "roles if" of the threads loop itself sends whole warps into its branches. There, each
+// warpgroup, or what there is of one, goes its own way, and they wait for each other at mbarriers
+// alone (async.h): barriers of the block lie before and after.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +58,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/ir/async.h"
 #include "compiler/ir/expr.h"
+#include "compiler/ir/scope.h"
 #include "compiler/ir/sync.h"
 #include "compiler/types/dtype.h"
 
@@ -81,6 +88,7 @@ struct If {
   ExprRef condition;
   StmtRef then_body;
   StmtRef else_body;
+  bool roles = false;
 };  // condition: kBool scalar; else may be null
 struct Let {
   VarId var;
@@ -187,16 +195,12 @@ struct Arrive {
 
 struct Stmt {
   std::variant<Block, For, If, Let, Store, Prefetch, RegisterTranspose, Sync, CopyAsync, LoadMatrix,
-               LoadPeer, Mma, WarpgroupMma, Arrive>
+               LoadPeer, Mma, WarpgroupMma, Arrive, MbarrierInit, MbarrierArrive, MbarrierWait,
+               CopyBulk, CopyTensor>
       node;
 };
 
 inline constexpr int kMaxCluster = 8;  // blocks; what every device with clusters runs
-
-// kWorkspace (text form: shared) is scratch in global memory for all threads. kCounter: i32 in
-// global memory, zero before the first launch and after every launch; only kArrive touches it.
-// kSharedMemory (text form: block): shared memory of one block of threads, not initialised.
-enum class Scope : uint8_t { kIn, kOut, kWorkspace, kThread, kRegister, kCounter, kSharedMemory };
 
 struct Buffer {
   std::string name;

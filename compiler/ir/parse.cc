@@ -9,9 +9,9 @@ namespace {
 
 constexpr size_t kMaxText = size_t{64} << 20;
 constexpr size_t kMaxBuffers = 4096;
-constexpr std::array kScopes = {Scope::kIn,          Scope::kOut,      Scope::kWorkspace,
-                                Scope::kThread,      Scope::kRegister, Scope::kCounter,
-                                Scope::kSharedMemory};
+constexpr std::array kScopes = {Scope::kIn,           Scope::kOut,      Scope::kWorkspace,
+                                Scope::kThread,       Scope::kRegister, Scope::kCounter,
+                                Scope::kSharedMemory, Scope::kMbarrier};
 constexpr Type kCondition{DType::kBool, 1};
 
 }  // namespace
@@ -87,7 +87,11 @@ Result<StmtRef> Parser::ParseStmt(int depth) {
   if (lexer_.Accept("for")) return ParseForBody(LoopKind::kSerial, depth);
   if (lexer_.Accept("unrolled")) return ParseFor(LoopKind::kUnrolled, depth);
   if (lexer_.Accept("threads")) return ParseFor(LoopKind::kThreads, depth);
-  if (lexer_.Accept("if")) return ParseIf(depth);
+  if (lexer_.Accept("if")) return ParseIf(false, depth);
+  if (lexer_.Accept("roles")) {
+    MLC_TRY(lexer_.Expect("if"));
+    return ParseIf(true, depth);
+  }
   if (lexer_.Accept("let")) return ParseLet(depth);
   StmtRef form = MLC_TRY(ParseForm(depth));
   if (form != nullptr) return form;
@@ -118,8 +122,9 @@ Result<StmtRef> Parser::ParseForBody(LoopKind kind, int depth) {
   return MakeStmt(std::move(loop));
 }
 
-Result<StmtRef> Parser::ParseIf(int depth) {
+Result<StmtRef> Parser::ParseIf(bool roles, int depth) {
   If branch;
+  branch.roles = roles;
   branch.condition = MLC_TRY(expressions_.ParseExpr(depth));
   if (branch.condition->type != kCondition) return lexer_.Error("a condition must be a bool");
   branch.then_body = MLC_TRY(ParseBlock(depth + 1));

@@ -38,7 +38,7 @@ class Parser {
   Result<StmtRef> ParseStmt(int depth);
   Result<StmtRef> ParseFor(LoopKind kind, int depth);
   Result<StmtRef> ParseForBody(LoopKind kind, int depth);
-  Result<StmtRef> ParseIf(int depth);
+  Result<StmtRef> ParseIf(bool roles, int depth);
   Result<StmtRef> ParseLet(int depth);
   Result<StmtRef> ParseStore(int depth);
   // A statement that begins with a keyword of statement_forms.h; null where the text goes on with

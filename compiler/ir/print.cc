@@ -202,7 +202,7 @@ class Printer {
     Braced(loop.body, depth);
   }
   void Line(const If& branch, int depth) {
-    text_ += "if ";
+    text_ += branch.roles ? "roles if " : "if ";
     expressions_.Print(*branch.condition);
     Braced(branch.then_body, depth);
     if (branch.else_body == nullptr) return;
@@ -304,6 +304,8 @@ std::string_view ToText(Scope scope) {
       return "reg";
     case Scope::kCounter:
       return "counter";
+    case Scope::kMbarrier:
+      return "mbarrier";
     case Scope::kSharedMemory:
       return "block";
   }

@@ -14,18 +14,10 @@
 #include <string_view>
 #include <variant>
 
+#include "compiler/ir/async_forms.h"
 #include "compiler/ir/ir.h"
 
 namespace mlc::ir {
-
-// Specialised for each such statement: kKeyword, and Parts, for const nodes and others.
-template <typename Node>
-struct Form {};
-
-template <typename Node>
-concept HasForm = requires {
-  Form<Node>::kKeyword;
-};
 
 template <>
 struct Form<Prefetch> {
@@ -134,6 +126,7 @@ inline constexpr std::array kSyncForms = std::to_array<SyncForm>({
     {SyncKind::kAwaitInputs, "await_inputs"},
     {SyncKind::kReleaseDependents, "release_dependents"},
     {SyncKind::kClusterBarrier, "cluster_barrier"},
+    {SyncKind::kMakeTensorMaps, "make_tensor_maps"},
 });
 
 // Calls visit.operator()<Node>() for every statement with a form until one returns true.

@@ -16,6 +16,7 @@ enum class SyncKind : uint8_t {
                   // before it only constant operands may be read and no parameter written
   kReleaseDependents,  // the next launch may begin, up to its kAwaitInputs
   kClusterBarrier,     // cluster: all threads of its blocks arrive
+  kMakeTensorMaps,     // one warp of a block: copies tensors from here on; after await_inputs
 };
 struct Sync {
   SyncKind kind = SyncKind::kBarrier;

@@ -75,7 +75,7 @@ Status Verifier::CheckPrefetch(const Prefetch& prefetch, int depth) {
   MLC_TRY(scope_.CheckBuffer(prefetch.buffer));
   const Buffer& buffer = scope_.BufferOf(prefetch.buffer);
   const bool in_memory = buffer.scope != Scope::kRegister && buffer.scope != Scope::kCounter &&
-                         buffer.scope != Scope::kSharedMemory;
+                         buffer.scope != Scope::kSharedMemory && buffer.scope != Scope::kMbarrier;
   if (!in_memory || prefetch.level < 1 || prefetch.level > 2) {
     return scope_.Bad("prefetch of '" + buffer.name + "' is not from memory to level 1 or 2");
   }
@@ -118,11 +118,13 @@ Status Verifier::CheckLoop(const For& loop, int depth) {
 }
 
 Status Verifier::CheckIf(const If& branch, int depth) {
+  if (branch.roles) MLC_TRY(gpu_.EnterRoles(depth));
   MLC_TRY(expressions_.CheckExpr(branch.condition, depth));
   if (branch.condition->type != Type{DType::kBool, 1}) return scope_.Bad("a condition is no bool");
   MLC_TRY(CheckBody(branch.then_body, depth + 1));
-  if (branch.else_body == nullptr) return {};
-  return CheckBody(branch.else_body, depth + 1);
+  if (branch.else_body != nullptr) MLC_TRY(CheckBody(branch.else_body, depth + 1));
+  if (branch.roles) gpu_.LeaveRoles();
+  return {};
 }
 
 Status Verifier::CheckStore(const Store& store, int depth) {

@@ -25,6 +25,9 @@ Status ExpressionVerifier::CheckAccess(const Buffer& buffer, const ExprRef& inde
   if (buffer.scope == Scope::kCounter) {
     return scope_.Bad("counter '" + buffer.name + "' is touched by other than arrive");
   }
+  if (buffer.scope == Scope::kMbarrier) {
+    return scope_.Bad("mbarrier '" + buffer.name + "' is touched by a load or store");
+  }
   bool is_static = true;
   MLC_TRY(CheckIndex(index, "index of '" + buffer.name + "'", depth, &is_static));
   if (mask != nullptr) MLC_TRY(CheckIndex(mask, "mask of '" + buffer.name + "'", depth));

@@ -24,12 +24,16 @@ Status GpuVerifier::CheckBuffers() const {
     const Buffer& buffer = scope_.kernel().buffers[id];
     const std::string what = "buffer '" + buffer.name + "'";
     const bool is_counter = buffer.scope == Scope::kCounter;
-    if (!scope_.gpu() && (is_counter || buffer.scope == Scope::kSharedMemory)) {
+    const bool is_mbarrier = buffer.scope == Scope::kMbarrier;
+    if (!scope_.gpu() && (is_counter || is_mbarrier || buffer.scope == Scope::kSharedMemory)) {
       return scope_.Bad(what + " is of scope " + std::string(ToText(buffer.scope)) +
                         " in a kernel without threads");
     }
     if (is_counter && buffer.dtype != DType::kI32)
       return scope_.Bad(what + " counts in another than i32");
+    if (is_mbarrier && buffer.dtype != DType::kI64) {
+      return scope_.Bad(what + " is a barrier of another type than i64");
+    }
     if (buffer.overlays == -1) continue;
     if (buffer.overlays < 0 || static_cast<size_t>(buffer.overlays) >= id) {
       return scope_.Bad(what + " overlays no earlier buffer");
@@ -61,6 +65,14 @@ Status GpuVerifier::CheckThreads(const For& phase) {
   return CheckCluster(phase);
 }
 
+Status GpuVerifier::EnterRoles(int depth) {
+  if (!scope_.gpu()) return scope_.Bad("roles in a kernel without threads");
+  if (threads_->cluster > 1) return scope_.Bad("roles in a phase with clusters");
+  if (depth != kThreadsDepth) return scope_.Bad("roles inside a loop or branch");
+  in_roles_ = true;
+  return {};
+}
+
 Status GpuVerifier::CheckCluster(const For& phase) const {
   const int64_t blocks = std::get<IntImm>(phase.end->node).value;
   const bool fits = threads_->cluster >= 1 && threads_->cluster <= kMaxCluster;
@@ -75,6 +87,9 @@ Status GpuVerifier::CheckStmt(const Stmt& stmt, int depth) {
       [&](const auto& node) -> Status {
         if constexpr (requires { this->Check(node, depth); }) {
           return Check(node, depth);
+        } else if constexpr (requires { async_.Check(node, depth); }) {
+          if (threads_->cluster > 1) return scope_.Bad("an mbarrier in a phase with clusters");
+          return async_.Check(node, depth);
         } else {
           return scope_.Bad("a statement of an unknown kind");
         }
@@ -192,7 +207,9 @@ Status GpuVerifier::Check(const WarpgroupMma& mma, int depth) const {
   }
   MLC_TRY(expressions_.CheckIndex(mma.a_index, "index of '" + a.name + "'", depth));
   MLC_TRY(expressions_.CheckIndex(mma.b_index, "index of '" + b.name + "'", depth));
-  if (std::get<IntImm>(threads_->end->node).value % 128 == 0) return {};
+  // Roles may leave some threads to other warps.
+  const int64_t threads = std::get<IntImm>(threads_->end->node).value;
+  if (threads % 128 == 0 || (in_roles_ && threads > 128)) return {};
   return scope_.Bad(what + " in a block that is not of warpgroups of 128 threads");
 }
 

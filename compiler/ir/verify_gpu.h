@@ -2,6 +2,7 @@
 // statements. Not thread-safe; borrows the scope and the expressions.
 #pragma once
 
+#include "compiler/ir/verify_async.h"
 #include "compiler/ir/verify_expr.h"
 #include "compiler/ir/verify_scope.h"
 
@@ -10,7 +11,7 @@ namespace mlc::ir {
 class GpuVerifier {
  public:
   GpuVerifier(VerifyScope& scope, const ExpressionVerifier& expressions)
-      : scope_(scope), expressions_(expressions) {}
+      : scope_(scope), expressions_(expressions), async_(scope, expressions) {}
 
   // Checks the buffers of any kernel.
   Status CheckBuffers() const;
@@ -19,6 +20,9 @@ class GpuVerifier {
   bool IsThreadsLoop(const For& loop) const { return &loop == threads_; }
   // A statement that only GPU kernels have.
   Status CheckStmt(const Stmt& stmt, int depth);
+  // The branches of a roles if follow.
+  Status EnterRoles(int depth);
+  void LeaveRoles() { in_roles_ = false; }
 
  private:
   Status CheckCluster(const For& phase) const;
@@ -32,8 +36,10 @@ class GpuVerifier {
 
   VerifyScope& scope_;
   const ExpressionVerifier& expressions_;
+  const AsyncVerifier async_;
   const For* threads_ = nullptr;  // of the current phase
   int awaits_ = 0;                // in the current phase
+  bool in_roles_ = false;
 };
 
 }  // namespace mlc::ir

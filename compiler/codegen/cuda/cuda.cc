@@ -1,6 +1,9 @@
 #include "compiler/codegen/cuda/cuda.h"
 
+#include <algorithm>
+
 #include "compiler/codegen/cuda/phase_printer.h"
+#include "compiler/codegen/cuda/tensor_maps.h"
 
 namespace mlc::codegen {
 
@@ -10,10 +13,15 @@ Result<CudaSource> PrintCuda(const ir::Kernel& kernel, const target::Target& tar
                            target.ToText());
   }
   MLC_TRY(kernel.Verify());
-  const GlobalLayout global{PlaceGlobal(kernel, ir::Scope::kWorkspace),
-                            PlaceGlobal(kernel, ir::Scope::kCounter)};
+  GlobalLayout global{PlaceGlobal(kernel, ir::Scope::kWorkspace),
+                      PlaceGlobal(kernel, ir::Scope::kCounter)};
+  global.maps = global.scratch.bytes;
+  int64_t map_bytes = 0;
+  for (const ir::StmtRef& phase : kernel.phases) {
+    map_bytes = std::max(map_bytes, TensorMapBytes(std::get<ir::For>(phase->node)));
+  }
   CudaSource source;
-  source.workspace_bytes = global.scratch.bytes;
+  source.workspace_bytes = global.scratch.bytes + map_bytes;
   source.counter_bytes = global.counters.bytes;
   DeviceFunctions functions;
   std::string text;

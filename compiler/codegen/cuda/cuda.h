@@ -1,9 +1,9 @@
 // Kernel IR to CUDA C++: one self-contained translation unit without any #include, one __global__
 // function per phase, named NAME_p0, NAME_p1, ... with C linkage. The caller launches them in order
 // on one stream. Every function takes the kernel's parameters in order, then the base of the shared
-// scratch, then the base of the counters, all as pointers; parameters, scratch and counters are
-// aligned to 16 bytes (a view that is not must be copied first). Vectors become the widest accesses
-// that the index proves aligned. Deterministic. Thread-safe.
+// scratch, then the base of the counters, all as pointers; parameters and counters are aligned to
+// 16 bytes (a view that is not must be copied first), scratch to 128. Vectors become the widest
+// accesses that the index proves aligned. Deterministic. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct CudaLaunch {
 struct CudaSource {
   std::string text;
   std::vector<CudaLaunch> launches;
-  int64_t workspace_bytes = 0;  // workspace in global memory, not initialised
+  int64_t workspace_bytes = 0;  // workspace and tensor maps in global memory, not initialised
   int64_t counter_bytes = 0;    // zero before the first launch
 };
 

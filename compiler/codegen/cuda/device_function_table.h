@@ -16,5 +16,6 @@ struct DeviceFunction {
 
 const std::vector<DeviceFunction>& ScalarDeviceFunctions();
 const std::vector<DeviceFunction>& WarpDeviceFunctions();
+const std::vector<DeviceFunction>& AsyncDeviceFunctions();
 
 }  // namespace mlc::codegen

@@ -37,6 +37,13 @@ bool ConstantOf(const ir::ExprRef& e, int64_t* value) {
   return constant != nullptr;
 }
 
+bool HasBarriers(const PhaseScope& scope) {
+  for (size_t i = 0; i < scope.uses.size(); ++i) {
+    if (scope.uses[i].touched && scope.kernel.buffers[i].scope == ir::Scope::kMbarrier) return true;
+  }
+  return false;
+}
+
 bool HasTiles(const PhaseScope& scope) {
   return std::any_of(scope.uses.begin(), scope.uses.end(),
                      [](const BufferUse& use) { return use.is_tile; });
@@ -95,6 +102,7 @@ void DeclareBuffers(const PhaseScope& scope, const GlobalLayout& global, const M
       case ir::Scope::kCounter:
         pointer(i, "Counters", global.counters.offset[i]);
         break;
+      case ir::Scope::kMbarrier:
       case ir::Scope::kSharedMemory:
         pointer(i, "SharedMemory", block.offset[i]);
         break;
@@ -138,7 +146,11 @@ Result<CudaLaunch> PrintPhase(const ir::Kernel& kernel, const target::Target& ta
   const bool awaits = target.gpu().compute >= 90 && Awaits(*threads->body);
   PhaseScope scope(kernel, target, functions);
   scope.uses = UsesOf(kernel, *phase.body);
-  const MemoryLayout block = PlaceSharedMemory(kernel, scope.uses);
+  MemoryLayout block = PlaceSharedMemory(kernel, scope.uses);
+  scope.maps = TensorMapsOf(*phase.body);
+  scope.maps_at = block.bytes;
+  const int64_t map_bytes = static_cast<int64_t>(scope.maps.size()) * kTensorMapBytes;
+  block.bytes += map_bytes;
   launch.block_bytes = block.bytes;
   if (block.bytes > target.gpu().block_bytes) {
     return bad("needs " + std::to_string(block.bytes) + " bytes of memory in a block; " +
@@ -147,12 +159,19 @@ Result<CudaLaunch> PrintPhase(const ir::Kernel& kernel, const target::Target& ta
   if (HasTiles(scope) && !target.gpu().HasWarpgroupMma()) {
     return bad("multiplies by warpgroup_mma, which " + target.gpu().CudaArch() + " lacks");
   }
+  if (HasBarriers(scope) && !target.gpu().HasWarpgroupMma()) {
+    return bad("waits at mbarriers, which " + target.gpu().CudaArch() + " lacks");
+  }
   scope.analysis.BindLoop(phase);
   scope.analysis.BindLoop(*threads);
   PhaseText body;
   DeclareBuffers(scope, global, block, body);
   body.Line("const int " + scope.VarName(phase.var) + " = blockIdx.x;");
   body.Line("const int " + scope.VarName(threads->var) + " = threadIdx.x;");
+  if (map_bytes > 0) {
+    body.Line("unsigned char* const TensorMaps = Scratch + " + std::to_string(global.maps) +
+              " + blockIdx.x * " + std::to_string(map_bytes) + ";");
+  }
   StatementPrinter(scope, body).Print(*threads->body);
   *text += Head(scope, *threads, function, awaits) + body.lines() + "}\n";
   return launch;

@@ -14,6 +14,7 @@ namespace mlc::codegen {
 struct GlobalLayout {
   MemoryLayout scratch;
   MemoryLayout counters;
+  int64_t maps = 0;  // where the tensor maps of all blocks begin in scratch memory
 };
 
 // Appends the function to `text` and marks the device functions that it calls. The phase is one of

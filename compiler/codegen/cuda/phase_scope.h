@@ -10,6 +10,7 @@
 #include "compiler/codegen/cuda/device_functions.h"
 #include "compiler/codegen/cuda/index_facts.h"
 #include "compiler/codegen/cuda/shared_memory.h"
+#include "compiler/codegen/cuda/tensor_maps.h"
 #include "compiler/ir/ir.h"
 #include "compiler/target/target.h"
 
@@ -36,7 +37,9 @@ struct PhaseScope {
   IndexAnalysis analysis;
   std::vector<std::string> buffers;  // C++ names
   std::vector<std::string> vars;
-  std::vector<BufferUse> uses;  // per buffer, in this phase
+  std::vector<BufferUse> uses;              // per buffer, in this phase
+  std::vector<const ir::CopyTensor*> maps;  // tensor maps of this phase
+  int64_t maps_at = 0;                      // where it makes them, in shared memory
 };
 
 }  // namespace mlc::codegen

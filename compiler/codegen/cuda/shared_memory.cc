@@ -13,6 +13,10 @@ constexpr int64_t kAlignment = 128;
 int64_t Aligned(int64_t bytes, int64_t to = kAlignment) { return (bytes + to - 1) / to * to; }
 int64_t BytesOf(const ir::Buffer& buffer) { return buffer.size * SizeOf(buffer.dtype); }
 
+bool InBlock(const ir::Buffer& buffer) {
+  return buffer.scope == ir::Scope::kSharedMemory || buffer.scope == ir::Scope::kMbarrier;
+}
+
 class Usage {
  public:
   explicit Usage(const ir::Kernel& kernel) : used_(kernel.buffers.size()) {}
@@ -80,6 +84,29 @@ class Usage {
     for (const ir::BufferId id : {mma.a, mma.b}) used_[static_cast<size_t>(id)].is_tile = true;
     for (const ir::ExprRef& index : {mma.c_index, mma.a_index, mma.b_index}) Walk(index);
   }
+  void Do(const ir::MbarrierInit& init) {
+    Use(init.barrier);
+    Walk(init.index);
+  }
+  void Do(const ir::MbarrierArrive& arrive) {
+    Use(arrive.barrier);
+    Walk(arrive.index);
+  }
+  void Do(const ir::MbarrierWait& wait) {
+    Use(wait.barrier);
+    Walk(wait.index);
+    Walk(wait.parity);
+  }
+  void Do(const ir::CopyBulk& copy) {
+    for (const ir::BufferId id : {copy.to, copy.from, copy.barrier}) Use(id);
+    for (const ir::ExprRef& e : {copy.to_index, copy.from_index, copy.barrier_index}) Walk(e);
+  }
+  void Do(const ir::CopyTensor& copy) {
+    for (const ir::BufferId id : {copy.to, copy.from, copy.barrier}) Use(id);
+    // Swizzles count from multiples of 1024 bytes.
+    used_[static_cast<size_t>(copy.to)].is_tile = true;
+    for (const ir::ExprRef& e : {copy.to_index, copy.row, copy.k, copy.barrier_index}) Walk(e);
+  }
   void Do(const ir::Arrive& arrive) {
     Use(arrive.counter);
     Walk(arrive.index);
@@ -125,14 +152,14 @@ MemoryLayout PlaceSharedMemory(const ir::Kernel& kernel, const std::vector<Buffe
   std::vector<int64_t> need(count, 0);
   for (size_t i = 0; i < count; ++i) {
     const ir::Buffer& buffer = kernel.buffers[i];
-    if (buffer.scope != ir::Scope::kSharedMemory || !uses[i].touched) continue;
+    if (!InBlock(buffer) || !uses[i].touched) continue;
     const size_t place = buffer.overlays < 0 ? i : static_cast<size_t>(buffer.overlays);
     need[place] = std::max(need[place], BytesOf(buffer));
   }
   MemoryLayout layout{std::vector<int64_t>(count, -1), 0};
   for (size_t i = 0; i < count; ++i) {
     const ir::Buffer& buffer = kernel.buffers[i];
-    if (buffer.scope != ir::Scope::kSharedMemory) continue;
+    if (!InBlock(buffer)) continue;
     if (buffer.overlays >= 0) {
       layout.offset[i] = layout.offset[static_cast<size_t>(buffer.overlays)];
     } else if (need[i] > 0) {

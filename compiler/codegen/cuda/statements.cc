@@ -30,6 +30,7 @@ bool HasShape(const ir::Stmt& stmt) {
   }
   return std::holds_alternative<ir::Sync>(stmt.node) ||
          std::holds_alternative<ir::Mma>(stmt.node) ||
+         std::holds_alternative<ir::MbarrierWait>(stmt.node) ||
          std::holds_alternative<ir::WarpgroupMma>(stmt.node);
 }
 
@@ -69,7 +70,10 @@ void StatementPrinter::Do(const ir::For& loop) {
 
 void StatementPrinter::Do(const ir::If& branch) {
   expressions_.Begin({branch.condition});
-  text_.Open("if (" + expressions_.scalars.Scalar(branch.condition).text + ")");
+  const Text condition = expressions_.scalars.Scalar(branch.condition);
+  // Whole warps take a role: said so that the assembler, too, knows it.
+  text_.Open(branch.roles ? "if (__shfl_sync(0xffffffffu, (int)(" + condition.text + "), 0) != 0)"
+                          : "if (" + condition.text + ")");
   Print(*branch.then_body);
   if (branch.else_body != nullptr) {
     text_.Else();

@@ -28,6 +28,8 @@ void WarpStatementPrinter::Print(const ir::Sync& sync) {
       if (overlaps_launches)
         text_.Line(std::string(scope_.functions.Use("ReleaseDependents")) + "();");
       return;
+    case ir::SyncKind::kMakeTensorMaps:
+      return async_.MakeTensorMaps();
     case ir::SyncKind::kClusterBarrier:
       return text_.Line(std::string(scope_.functions.Use("ClusterBarrier")) + "();");
   }

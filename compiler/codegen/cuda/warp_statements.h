@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "compiler/codegen/cuda/async_statements.h"
 #include "compiler/codegen/cuda/expressions.h"
 #include "compiler/codegen/cuda/phase_scope.h"
 #include "compiler/codegen/cuda/phase_text.h"
@@ -13,7 +14,11 @@ namespace mlc::codegen {
 class WarpStatementPrinter {
  public:
   WarpStatementPrinter(PhaseScope& scope, PhaseText& text, Expressions& expressions)
-      : scope_(scope), text_(text), expressions_(expressions), scalars_(expressions.scalars) {}
+      : scope_(scope),
+        text_(text),
+        expressions_(expressions),
+        scalars_(expressions.scalars),
+        async_(scope, text, expressions) {}
 
   void Print(const ir::Sync& sync);
   void Print(const ir::CopyAsync& copy);
@@ -22,6 +27,10 @@ class WarpStatementPrinter {
   void Print(const ir::Mma& mma);
   void Print(const ir::WarpgroupMma& mma);
   void Print(const ir::Arrive& arrive);
+  template <typename Statement>
+  void Print(const Statement& statement) {
+    async_.Print(statement);
+  }
 
  private:
   void AwaitInputs();
@@ -31,6 +40,7 @@ class WarpStatementPrinter {
   PhaseText& text_;
   Expressions& expressions_;
   ScalarPrinter& scalars_;
+  AsyncStatementPrinter async_;
   std::set<ir::BufferId> product_registers_;  // of the warpgroup_mmas so far
 };
 

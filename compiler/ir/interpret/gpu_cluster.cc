@@ -14,7 +14,7 @@ void GpuCluster::MakeBlock(std::span<const std::span<std::byte>> params) {
   block.privates.resize(kernel.buffers.size());
   for (size_t i = 0; i < kernel.buffers.size(); ++i) {
     const Buffer& buffer = kernel.buffers[i];
-    if (buffer.scope == Scope::kCounter) continue;
+    if (buffer.scope == Scope::kCounter || buffer.scope == Scope::kMbarrier) continue;
     if (buffer.scope == Scope::kRegister || buffer.scope == Scope::kThread) {
       block.privates[i] =
           std::make_unique<GpuPrivate>(buffer, static_cast<int>(state_.max_threads));

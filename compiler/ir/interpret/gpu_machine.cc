@@ -50,7 +50,9 @@ GpuMachine::GpuMachine(const Kernel& kernel, std::span<const std::span<std::byte
       matrices_(state_, expressions_),
       products_(state_, expressions_),
       sync_(state_, expressions_, products_),
-      cluster_(state_, expressions_) {
+      cluster_(state_, expressions_),
+      roles_(state_),
+      tile_copies_(state_, expressions_, roles_) {
   cluster_.MakeBlock(params);
   int cluster = 1;
   for (const StmtRef& phase : kernel.phases) {
@@ -89,6 +91,7 @@ void GpuMachine::RunLaunch(const For& grid) {
 
 void GpuMachine::StartBlock(const For& grid, const For& loop) {
   state_.clock.StartBlock(Awaits(loop.body));
+  state_.async.StartBlock(state_.threads / kWarpThreads);
   for (size_t i = 0; i < state_.block.memories.size(); ++i) {
     if (state_.kernel.buffers[i].scope == Scope::kSharedMemory)
       state_.block.memories[i]->StartBlock();
@@ -190,6 +193,9 @@ void GpuMachine::Do(const If& branch) {
     for (size_t i = 0; i < state_.Count(); ++i) {
       (condition[i].i != 0 ? taken : other).push_back(state_.active[i]);
     }
+  }
+  if (branch.roles) {
+    return roles_.Run(branch, taken, other, [this](const Stmt& stmt) { Execute(stmt); });
   }
   const std::vector<int> outer = std::move(state_.active);
   if (!taken.empty()) {

@@ -12,8 +12,10 @@
 #include "compiler/ir/interpret/gpu_expr.h"
 #include "compiler/ir/interpret/gpu_matrix.h"
 #include "compiler/ir/interpret/gpu_products.h"
+#include "compiler/ir/interpret/gpu_roles.h"
 #include "compiler/ir/interpret/gpu_state.h"
 #include "compiler/ir/interpret/gpu_sync.h"
+#include "compiler/ir/interpret/gpu_tile_copies.h"
 #include "compiler/ir/ir.h"
 
 namespace mlc::ir {
@@ -51,6 +53,10 @@ class GpuMachine {
   void Do(const Mma& mma) { matrices_.Do(mma); }
   void Do(const WarpgroupMma& mma) { products_.Do(mma); }
   void Do(const LoadPeer& load) { cluster_.Do(load); }
+  template <typename Statement>
+  void Do(const Statement& statement) {
+    tile_copies_.Do(statement);
+  }
 
   GpuState state_;
   GpuExpressions expressions_;
@@ -58,6 +64,8 @@ class GpuMachine {
   GpuProducts products_;
   GpuSync sync_;
   GpuCluster cluster_;
+  GpuRoles roles_;
+  GpuTileCopies tile_copies_;
 };
 
 }  // namespace mlc::ir

@@ -46,7 +46,14 @@ void GpuMemory::StartBlock() {
   last_access_ = 0;
   last_peer_ = 0;
   in_flight_ = 0;
+  tiles_ = false;
   owner_ = nullptr;
+}
+
+bool GpuMemory::BecomeTiles() {
+  if (last_access_ != 0 || shares_) return false;
+  tiles_ = true;
+  return true;
 }
 
 Lane GpuMemory::Get(size_t at) const {
@@ -103,6 +110,7 @@ GpuFault GpuMemory::CheckRead(int64_t index, int thread) {
     return GpuFault::kBounds;
   }
   if (touches_.empty()) return GpuFault::kNone;
+  if (tiles_) return GpuFault::kPending;
   if (may_be_early_ && clock_->Early(thread)) return GpuFault::kEarly;
   Touch& touch = touches_[static_cast<size_t>(index)];
   if (touch.written == kInFlight) return GpuFault::kPending;
@@ -148,6 +156,7 @@ GpuFault GpuMemory::CheckWrite(int64_t index, int thread) {
   if (static_cast<uint64_t>(index) >= static_cast<uint64_t>(buffer_->size)) {
     return GpuFault::kBounds;
   }
+  if (tiles_) return GpuFault::kPending;
   if (may_be_early_ && clock_->Early(thread)) return GpuFault::kEarly;
   if (shares_) {
     const GpuFault fault = TakeOver();

@@ -47,6 +47,12 @@ class GpuMemory {
   void Land(int64_t index, int count, int thread, const Lane* values);
   void Drop(int64_t index, int count);
 
+  // The buffer is written by copies that arrive at mbarriers from here on; false if it has been
+  // touched in this block. Who may touch such tiles when is for GpuAsync to say.
+  bool BecomeTiles();
+  void PutTile(int64_t index, Lane value) { lanes_[static_cast<size_t>(index)] = value; }
+  Lane GetTile(int64_t index) const { return lanes_[static_cast<size_t>(index)]; }
+
   const Buffer& buffer() const { return *buffer_; }
 
  private:
@@ -78,8 +84,9 @@ class GpuMemory {
   std::vector<Touch> touches_;  // empty for inputs
   uint32_t valid_since_ = 1;    // earlier writes are invalid
   uint32_t last_access_ = 0;
-  uint32_t last_peer_ = 0;      // the last read by another block of the cluster
-  int in_flight_ = 0;           // reserved elements
+  uint32_t last_peer_ = 0;  // the last read by another block of the cluster
+  int in_flight_ = 0;       // reserved elements
+  bool tiles_ = false;
   GpuMemory* owner_ = nullptr;  // of a base: the current owner of the shared memory
 };
 

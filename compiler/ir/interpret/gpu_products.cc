@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <string>
 
 namespace mlc::ir {
 
@@ -34,7 +35,9 @@ void GpuProducts::Do(const WarpgroupMma& mma) {
   expressions_.Eval(*mma.a_index, a);
   expressions_.Eval(*mma.b_index, b);
   if (state_.failed) return;
-  if (!state_.block.unfenced.empty()) {
+  // Copies that arrive at mbarriers need no fence.
+  const bool fenced = state_.async.IsTile(mma.a) && state_.async.IsTile(mma.b);
+  if (!fenced && !state_.block.unfenced.empty()) {
     return state_.Fail(
         StatusCode::kFailedPrecondition,
         "reaches warpgroup_mma with writes to shared memory that no fence_tiles covers",
@@ -60,12 +63,13 @@ void GpuProducts::Begin(const WarpgroupMma& mma, int thread, int64_t c, int64_t 
                            "]', which is not aligned to 1024 bytes",
                        thread);
   }
+  const GpuProduct product{&mma, c, a, b};
+  if (!BeginTiles(product, thread)) return;
   std::vector<double> values;
   if (!ReadRows(mma, a, thread, &values)) return;
   if (!ReadTile(mma.b, b, mma.columns, thread, &values)) return;
   std::deque<GpuProduct>& products =
       state_.block.products[static_cast<size_t>(thread / kWarpgroupThreads)];
-  const GpuProduct product{&mma, c, a, b};
   const bool adds_on = std::any_of(products.begin(), products.end(), [&](const GpuProduct& p) {
     return p.mma->c == mma.c && p.c == c && p.mma->columns == mma.columns;
   });
@@ -88,11 +92,17 @@ bool GpuProducts::ReadTile(BufferId id, int64_t at, int rows, int thread,
   const int piece = kPieceBytes / bytes, depth = kRowBytes / bytes;
   values->resize(static_cast<size_t>(rows) * static_cast<size_t>(depth));
   Lane lanes[kPieceBytes];
+  const bool is_tile = state_.async.IsTile(id);
   for (int row = 0; row < rows; ++row) {
     for (int k = 0; k < depth; k += piece) {
       const int64_t from = at + int64_t{row} * depth + ((k / piece) ^ (row % 8)) * int64_t{piece};
       int64_t bad = 0;
-      const GpuFault fault = memory.Read(from, 1, piece, thread, lanes, &bad);
+      GpuFault fault = GpuFault::kNone;
+      if (is_tile) {
+        for (int i = 0; i < piece; ++i) lanes[i] = memory.GetTile(from + i);
+      } else {
+        fault = memory.Read(from, 1, piece, thread, lanes, &bad);
+      }
       if (fault != GpuFault::kNone) {
         state_.FailAccess(fault, "multiplies", memory.buffer(), bad, thread);
         return false;
@@ -131,6 +141,34 @@ void GpuProducts::EndBlock() {
     if (products.empty()) continue;
     return state_.Fail(StatusCode::kFailedPrecondition, "ends with products under way", -1);
   }
+  const std::string wrong = state_.async.EndBlock();
+  if (!wrong.empty()) state_.Fail(StatusCode::kFailedPrecondition, "ends " + wrong, -1);
+}
+
+bool GpuProducts::BeginTiles(const GpuProduct& product, int thread) {
+  const auto begin = [&](BufferId id, int64_t at, int rows) {
+    if (!state_.async.IsTile(id)) return true;
+    const Buffer& buffer = state_.BufferOf(id);
+    const int64_t end = at + int64_t{rows} * (kRowBytes / SizeOf(buffer.dtype));
+    const std::string wrong = state_.async.BeginRead(id, at, end, thread / kWarpThreads);
+    if (wrong.empty()) return true;
+    state_.Fail(StatusCode::kFailedPrecondition,
+                "multiplies '" + buffer.name + "[" + std::to_string(at) + "]', " + wrong, thread);
+    return false;
+  };
+  const WarpgroupMma& mma = *product.mma;
+  return begin(mma.a, product.a, kRows) && begin(mma.b, product.b, mma.columns);
+}
+
+void GpuProducts::EndTiles(const GpuProduct& product, int thread) {
+  const auto end = [&](BufferId id, int64_t at, int rows) {
+    if (!state_.async.IsTile(id)) return;
+    const int64_t depth = kRowBytes / SizeOf(state_.BufferOf(id).dtype);
+    state_.async.EndRead(id, at, at + rows * depth, thread / kWarpThreads);
+  };
+  const WarpgroupMma& mma = *product.mma;
+  end(mma.a, product.a, kRows);
+  end(mma.b, product.b, mma.columns);
 }
 
 void GpuProducts::Wait(int pending) {
@@ -151,6 +189,7 @@ void GpuProducts::Land(const GpuProduct& product, int thread) {
   std::vector<double> a, b;
   if (!ReadRows(mma, product.a, thread, &a)) return;
   if (!ReadTile(mma.b, product.b, mma.columns, thread, &b)) return;
+  EndTiles(product, thread);
   const size_t depth = a.size() / kRows;
   const size_t step = depth / kSteps;
   GpuPrivate& sums = *state_.PrivateOf(mma.c);

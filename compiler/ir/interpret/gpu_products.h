@@ -25,6 +25,9 @@ class GpuProducts {
   void Land(const GpuProduct& product, int thread);
   bool ReadRows(const WarpgroupMma& mma, int64_t at, int thread, std::vector<double>* values);
   bool ReadTile(BufferId id, int64_t at, int rows, int thread, std::vector<double>* values);
+  // Tiles that copies at mbarriers fill: whether the copies have come, and that the reads end.
+  bool BeginTiles(const GpuProduct& product, int thread);
+  void EndTiles(const GpuProduct& product, int thread);
 
   GpuState& state_;
   GpuExpressions& expressions_;

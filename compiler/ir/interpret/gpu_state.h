@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/ir/interpret/gpu_async.h"
 #include "compiler/ir/interpret/gpu_clock.h"
 #include "compiler/ir/interpret/gpu_copies.h"
 #include "compiler/ir/interpret/gpu_memory.h"
@@ -64,6 +65,7 @@ struct GpuState {
   GpuClock clock;
   int threads = 0;  // of the current launch
   GpuBlock block;
+  GpuAsync async;           // of the block; no cluster has mbarriers
   std::vector<int> active;  // threads, in order
   LaneStack stack;
   int rank = 0;            // of the block in its cluster

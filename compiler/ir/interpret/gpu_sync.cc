@@ -7,7 +7,9 @@ namespace mlc::ir {
 void GpuSync::Do(const Sync& sync) {
   switch (sync.kind) {
     case SyncKind::kBarrier:
-      if (state_.AllOfBlock("a barrier")) state_.clock.Barrier();
+      if (!state_.AllOfBlock("a barrier")) return;
+      state_.clock.Barrier();
+      state_.async.BlockBarrier();
       return;
     case SyncKind::kWarpBarrier:
       if (!state_.AllOfWarps("a warp_barrier")) return;
@@ -36,9 +38,25 @@ void GpuSync::Do(const Sync& sync) {
     case SyncKind::kAwaitInputs:
       for (const int thread : state_.active) state_.clock.AwaitInputs(thread);
       return;
+    case SyncKind::kMakeTensorMaps:
+      return MakeTensorMaps();
     case SyncKind::kReleaseDependents:
     case SyncKind::kClusterBarrier:  // REQUIRES: not reached; GpuMachine ends a part there
       return;
+  }
+}
+
+// The maps lie in scratch memory, which earlier launches may still use.
+void GpuSync::MakeTensorMaps() {
+  if (!state_.AllOfWarps("make_tensor_maps")) return;
+  for (const int thread : state_.active) {
+    if (state_.clock.Early(thread)) {
+      return state_.Fail(StatusCode::kFailedPrecondition, "makes tensor maps before await_inputs",
+                         thread);
+    }
+    if (state_.async.MakeMaps(thread / kWarpThreads)) continue;
+    return state_.Fail(StatusCode::kFailedPrecondition,
+                       "makes tensor maps where another warp has made them", thread);
   }
 }
 

@@ -32,6 +32,7 @@ class GpuSync {
     std::vector<GpuClock::Span> seen;
   };
 
+  void MakeTensorMaps();
   void CopyOne(const CopyAsync& copy, int thread, int64_t to, int64_t from, int active);
 
   GpuState& state_;

@@ -18,6 +18,7 @@ Memory::Memory(const Buffer& buffer, std::span<std::byte> param)
     case Scope::kThread:
     case Scope::kCounter:
     case Scope::kSharedMemory:
+    case Scope::kMbarrier:
       own_.resize(size * element_bytes_);
       data_ = own_.data();
       break;

@@ -92,6 +92,7 @@ class Generator {
     part_ = add(narrow, Pick(2) == 0 ? 4 : 8, Scope::kRegister);
     sum_ = add(DType::kF32, 4, Scope::kRegister);
     pair_ = add(DType::kF32, Pick(2) == 0 ? 2 : 4, Scope::kRegister);
+    barriers_ = add(DType::kI64, 1, Scope::kMbarrier);
   }
 
   // A phase of a GPU kernel.
@@ -111,6 +112,7 @@ class Generator {
 
   StmtRef RandomSync() {
     Sync sync{static_cast<SyncKind>(Pick(8)), 0};
+    if (Pick(10) == 0) sync.kind = SyncKind::kMakeTensorMaps;
     if (sync.kind == SyncKind::kAwaitInputs && awaits_) sync.kind = SyncKind::kBarrier;
     awaits_ |= sync.kind == SyncKind::kAwaitInputs;
     const bool counts = sync.kind == SyncKind::kWaitCopies || sync.kind == SyncKind::kWaitProducts;
@@ -125,6 +127,7 @@ class Generator {
       ExprRef at = Index(1, true), from = Index(2, false), rank = Index(1, false);
       return MakeStmt(LoadPeer{Pick(2) == 0 ? sum_ : pair_, at, words_, from, rank});
     }
+    if (cluster_ == 1 && Pick(4) == 0) return RandomAsyncStmt();
     switch (Pick(5)) {
       case 0:
         return RandomSync();
@@ -156,6 +159,25 @@ class Generator {
         ExprRef index = Index(1, false);
         return MakeStmt(Arrive{Bind(false), counter_, std::move(index), 1 + Pick(3)});
       }
+    }
+  }
+
+  // Mbarriers and the copies that arrive at them.
+  StmtRef RandomAsyncStmt() {
+    ExprRef at = Index(1, false), to = Index(1, false), from = Index(1, false);
+    const int64_t size = kernel_.buffers[static_cast<size_t>(global_)].size;
+    switch (Pick(5)) {
+      case 0:
+        return MakeStmt(MbarrierInit{barriers_, at, 1 + Pick(3)});
+      case 1:
+        return MakeStmt(MbarrierArrive{barriers_, at, 16 * Pick(10)});
+      case 2:
+        return MakeStmt(MbarrierWait{barriers_, at, to});
+      case 3:
+        return MakeStmt(CopyBulk{block_, to, global_, from, 8 * (1 + Pick(4)), barriers_, at});
+      default:
+        return MakeStmt(CopyTensor{block_, to, global_, from, Index(1, false), 1 + Pick(4), 1,
+                                   1 + Pick(static_cast<int>(size)), 128, barriers_, at});
     }
   }
 
@@ -209,6 +231,7 @@ class Generator {
       }
       case 4: {
         If branch;
+        branch.roles = gpu_ && depth == 1 && cluster_ == 1 && Pick(2) == 0;
         branch.condition = Value({DType::kBool, 1}, 3);
         branch.then_body = RandomBlock(depth + 1);
         if (Pick(2) == 0) branch.else_body = RandomBlock(depth + 1);
@@ -232,8 +255,9 @@ class Generator {
 
   StmtRef RandomStore() {
     Store store;
-    store.buffer = BufferWhere(
-        [](const Buffer& b) { return b.scope != Scope::kIn && b.scope != Scope::kCounter; });
+    store.buffer = BufferWhere([](const Buffer& b) {
+      return b.scope != Scope::kIn && b.scope != Scope::kCounter && b.scope != Scope::kMbarrier;
+    });
     const Buffer& buffer = kernel_.buffers[static_cast<size_t>(store.buffer)];
     const bool is_register = buffer.scope == Scope::kRegister;
     const int lanes = is_register ? buffer.lanes : OneOf(kLanes);
@@ -272,7 +296,7 @@ class Generator {
 
   ExprRef Leaf(Type type) {
     const BufferId buffer = BufferWhere([&](const Buffer& b) {
-      return b.scope != Scope::kCounter && b.dtype == type.dtype &&
+      return b.scope != Scope::kCounter && b.scope != Scope::kMbarrier && b.dtype == type.dtype &&
              (b.scope != Scope::kRegister || b.lanes == type.lanes);
     });
     if (buffer >= 0 && Pick(2) == 0) {
@@ -337,6 +361,7 @@ class Generator {
   int threads_ = 0;      // of a block of it
   BufferId counter_ = -1, block_ = -1, words_ = -1, global_ = -1;
   BufferId wide_ = -1, part_ = -1, sum_ = -1, pair_ = -1;  // registers of matrix operands
+  BufferId barriers_ = -1;
 };
 
 }  // namespace

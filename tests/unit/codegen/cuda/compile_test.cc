@@ -9,6 +9,7 @@
 #include "compiler/ir/types.h"
 #include "tests/unit/codegen/cuda/kernels.h"
 #include "tests/unit/codegen/operators_of.h"
+#include "tests/unit/ir/async_products.h"
 
 namespace mlc::codegen {
 namespace {
@@ -89,6 +90,19 @@ TEST_P(CudaCompile, StatementsOfHopperAlone) {
       ExpectCompiles(named.kernel);
     } else {
       EXPECT_FALSE(PrintCuda(named.kernel, CudaTarget(GetParam())).ok());
+    }
+  }
+}
+
+TEST_P(CudaCompile, CopiesThatArriveAtMbarriersOfEveryKind) {
+  for (const ir::AsyncProduct& product : ir::AsyncProducts()) {
+    SCOPED_TRACE(product.name);
+    const Result<ir::Kernel> kernel = ir::Kernel::Parse(product.Text());
+    ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
+    if (CudaTarget(GetParam()).gpu().HasWarpgroupMma()) {
+      ExpectCompiles(*kernel);
+    } else {
+      EXPECT_FALSE(PrintCuda(*kernel, CudaTarget(GetParam())).ok());
     }
   }
 }

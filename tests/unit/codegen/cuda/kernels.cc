@@ -1,7 +1,7 @@
 #include "tests/unit/codegen/cuda/kernels.h"
 
 #include "base/check.h"
-#include "compiler/ir/build.h"
+#include "compiler/ir/build_async.h"
 
 namespace mlc::codegen {
 
@@ -313,10 +313,60 @@ ir::Kernel WarpgroupRegisters() {
   return k.Finish();
 }
 
+// A warp copies steps of a product through two stages, a warpgroup multiplies them.
+ir::Kernel Roles() {
+  KernelBuilder k("role_copies");
+  ir::AsyncBuilder async(k);
+  const BufferId a = k.In("a", DType::kBF16, 64 * 256);
+  const BufferId b = k.In("b", DType::kBF16, 4 * 16 * 64);
+  const BufferId out = k.Out("c", DType::kF32, 64 * 16);
+  const BufferId a_tiles = k.SharedMemory("a_tiles", DType::kBF16, 2 * 64 * 64);
+  const BufferId b_tiles = k.SharedMemory("b_tiles", DType::kBF16, 2 * 16 * 64);
+  const BufferId full = async.Mbarriers("full", 2);
+  const BufferId empty = async.Mbarriers("empty", 2);
+  const BufferId sum = k.Registers("sum", DType::kF32, 4, 2);
+  k.Launch(1, 160, 1, [&](ExprRef, ExprRef thread) {
+    for (int stage = 0; stage < 2; ++stage) {
+      async.MbarrierInit(full, Int(stage), 1);
+      async.MbarrierInit(empty, Int(stage), 128);
+    }
+    k.AwaitInputs();
+    const auto multiply = [&] {
+      k.Unrolled("i", 2, [&](ExprRef i) { k.Set(sum, i, ir::Float(DType::kF32, 0, 4)); });
+      k.For("round", 4, [&](ExprRef step) {
+        const ExprRef stage = k.Let("stage", ir::Mod(step, 2));
+        async.MbarrierWait(full, stage, ir::Mod(ir::FloorDiv(step, 2), 2));
+        k.WarpgroupMma(sum, Int(0), a_tiles, stage * 4096, b_tiles, stage * 1024, 16);
+        k.WaitProducts(0);
+        async.MbarrierArrive(empty, stage);
+      });
+      const ExprRef row = ir::FloorDiv(thread, 32) * 16 + ir::FloorDiv(ir::Mod(thread, 32), 4);
+      k.Unrolled("i", 2, [&](ExprRef i) { k.Store(out, row * 16 + i * 8, k.Get(sum, i)); });
+    };
+    const auto copy = [&] {
+      async.MakeTensorMaps();
+      k.If(Apply(ScalarOp::kEqual, {thread, Int(128)}), [&] {
+        k.For("round", 4, [&](ExprRef step) {
+          const ExprRef stage = k.Let("stage", ir::Mod(step, 2));
+          async.MbarrierWait(empty, stage, ir::Mod(ir::FloorDiv(step, 2) + 1, 2));
+          async.MbarrierArrive(full, stage, (64 + 16) * 128);
+          async.CopyTensor(
+              {a_tiles, stage * 4096, a, Int(0), step * 64, 64, 64, 256, 256, full, stage});
+          async.CopyBulk({b_tiles, stage * 1024, b, step * 1024, 1024, full, stage});
+        });
+      });
+    };
+    async.RolesIf(Apply(ScalarOp::kLess, {thread, Int(128)}), multiply, copy);
+  });
+  return k.Finish();
+}
+
 }  // namespace
 
 std::vector<NamedKernel> HopperKernels() {
-  return {{"warpgroup_tile", WarpgroupTile()}, {"warpgroup_registers", WarpgroupRegisters()}};
+  return {{"warpgroup_tile", WarpgroupTile()},
+          {"warpgroup_registers", WarpgroupRegisters()},
+          {"role_copies", Roles()}};
 }
 
 std::vector<NamedKernel> StatementKernels() {

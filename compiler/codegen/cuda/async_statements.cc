@@ -1,0 +1,70 @@
+#include "compiler/codegen/cuda/async_statements.h"
+
+#include <string>
+
+namespace mlc::codegen {
+
+void AsyncStatementPrinter::MakeTensorMaps() {
+  for (size_t i = 0; i < scope_.maps.size(); ++i) {
+    const ir::CopyTensor& map = *scope_.maps[i];
+    const int size = SizeOf(scope_.BufferOf(map.from).dtype);
+    text_.Line(std::string(scope_.functions.Use("MakeTensorMap")) + "<" +
+               std::to_string(TensorMapType(scope_.BufferOf(map.from).dtype)) +
+               ">(SharedMemory + " +
+               std::to_string(scope_.maps_at + static_cast<int64_t>(i) * kTensorMapBytes) +
+               ", TensorMaps + " + std::to_string(static_cast<int64_t>(i) * kTensorMapBytes) +
+               ", " + scope_.NameOf(map.from) + ", " + std::to_string(map.depth) + ", " +
+               std::to_string(map.rows) + ", " + std::to_string(map.pitch * size) + "ll, " +
+               std::to_string(128 / size) + ", " + std::to_string(map.box) + ");");
+  }
+}
+
+void AsyncStatementPrinter::Print(const ir::MbarrierInit& init) {
+  expressions_.Begin({init.index});
+  const Text at = scalars_.Place(init.barrier, init.index);
+  text_.Line(std::string(scope_.functions.Use("MbarrierInit")) + "(" + at.text + ", " +
+             std::to_string(init.arrivals) + ");");
+}
+
+void AsyncStatementPrinter::Print(const ir::MbarrierArrive& arrive) {
+  expressions_.Begin({arrive.index});
+  const Text at = scalars_.Place(arrive.barrier, arrive.index);
+  if (arrive.bytes == 0) {
+    return text_.Line(std::string(scope_.functions.Use("MbarrierArrive")) + "(" + at.text + ");");
+  }
+  text_.Line(std::string(scope_.functions.Use("MbarrierArriveExpect")) + "(" + at.text + ", " +
+             std::to_string(arrive.bytes) + ");");
+}
+
+void AsyncStatementPrinter::Print(const ir::MbarrierWait& wait) {
+  expressions_.Begin({wait.index, wait.parity});
+  const Text at = scalars_.Place(wait.barrier, wait.index);
+  const Text parity = scalars_.Scalar(wait.parity);
+  text_.Line(std::string(scope_.functions.Use("MbarrierWait")) + "(" + at.text + ", " +
+             parity.text + ");");
+}
+
+void AsyncStatementPrinter::Print(const ir::CopyBulk& copy) {
+  expressions_.Begin({copy.to_index, copy.from_index, copy.barrier_index});
+  const Text to = scalars_.Place(copy.to, copy.to_index);
+  const Text from = scalars_.Place(copy.from, copy.from_index);
+  const Text barrier = scalars_.Place(copy.barrier, copy.barrier_index);
+  const int64_t bytes = int64_t{copy.elements} * SizeOf(scope_.BufferOf(copy.from).dtype);
+  text_.Line(std::string(scope_.functions.Use("CopyBulk")) + "(" + to.text + ", " + from.text +
+             ", " + std::to_string(bytes) + ", " + barrier.text + ");");
+}
+
+void AsyncStatementPrinter::Print(const ir::CopyTensor& copy) {
+  expressions_.Begin({copy.to_index, copy.row, copy.k, copy.barrier_index});
+  const Text to = scalars_.Place(copy.to, copy.to_index);
+  const Text barrier = scalars_.Place(copy.barrier, copy.barrier_index);
+  const Text k = scalars_.Scalar(copy.k);
+  const Text row = scalars_.Scalar(copy.row);
+  const size_t number = NumberOf(scope_.maps, copy);
+  text_.Line(std::string(scope_.functions.Use("CopyTensor")) + "(" + to.text + ", TensorMaps + " +
+             std::to_string(static_cast<int64_t>(number) * kTensorMapBytes) + ", (int)" +
+             k.At(Precedence::kUnary) + ", (int)" + row.At(Precedence::kUnary) + ", " +
+             barrier.text + ");");
+}
+
+}  // namespace mlc::codegen

@@ -1,0 +1,67 @@
+// Copies of whole tiles to shared memory that arrive at a barrier in shared memory, and that
+// barrier: statements of the kernel IR (ir.h), on devices of arch sm_90a. Values.
+//
+// An mbarrier counts phases: the first is 0. A phase completes when as many threads have arrived as
+// mbarrier_init says and all bytes that they announced have come; the next begins then. Who waits
+// for a phase sees what those who arrived in it had seen, and what its copies brought.
+//
+// A buffer that copy_bulk or copy_tensor writes is touched by nothing else but warpgroup_mma, which
+// has waited for the copies. They may write it again once every product that reads it has ended,
+// and whoever copies has waited for a phase at which its warps arrived after that.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/ir/expr.h"
+
+namespace mlc::ir {
+
+// Block-collective; the barrier's first use.
+struct MbarrierInit {
+  BufferId barrier;
+  ExprRef index;
+  int64_t arrivals = 1;
+};
+// Each thread that runs this arrives once, and announces so many bytes of copies.
+struct MbarrierArrive {
+  BufferId barrier;
+  ExprRef index;
+  int bytes = 0;
+};
+// Until the phase of this parity (0 or 1), of the current one and the one before, is complete.
+// Printed with a bound, after which the kernel traps.
+struct MbarrierWait {
+  BufferId barrier;
+  ExprRef index;
+  ExprRef parity;
+};
+// Copies `elements` consecutive elements, a multiple of 16 bytes, both ends aligned to that, from
+// a global buffer to shared memory, and signals their bytes to the barrier.
+struct CopyBulk {
+  BufferId to;
+  ExprRef to_index;
+  BufferId from;
+  ExprRef from_index;
+  int elements = 0;
+  BufferId barrier;
+  ExprRef barrier_index;
+};
+// The global buffer is a matrix of `rows` rows of `depth` elements, `pitch` apart. Copies `box`
+// rows (at most 256) of 128 bytes, from (row, k) on, to shared memory at an index aligned to 1024
+// bytes, where 16-byte piece p of row r lies at piece p ^ (r % 8), as warpgroup_mma takes it. What
+// lies outside the matrix is zero, and signalled with the rest. After make_tensor_maps of the warp.
+struct CopyTensor {
+  BufferId to;
+  ExprRef to_index;
+  BufferId from;
+  ExprRef row;
+  ExprRef k;
+  int box = 0;
+  int64_t rows = 0;
+  int64_t depth = 0;
+  int64_t pitch = 0;
+  BufferId barrier;
+  ExprRef barrier_index;
+};
+
+}  // namespace mlc::ir

@@ -1,0 +1,60 @@
+#include "compiler/ir/interpret/gpu_roles.h"
+
+#include <set>
+#include <utility>
+
+namespace mlc::ir {
+
+// Splits the threads of each branch into warpgroups, which take turns.
+void GpuRoles::Run(const If& branch, const std::vector<int>& taken, const std::vector<int>& other,
+                   const std::function<void(const Stmt&)>& execute) {
+  struct Role {
+    const Stmt* body;
+    std::vector<int> threads;
+  };
+  std::vector<Role> roles;
+  const auto add = [&](const StmtRef& body, const std::vector<int>& threads) {
+    if (body == nullptr) return;
+    int group = -1;
+    for (const int thread : threads) {
+      if (thread / kWarpgroupThreads != group) {
+        group = thread / kWarpgroupThreads;
+        roles.push_back({body.get(), {}});
+      }
+      roles.back().threads.push_back(thread);
+    }
+  };
+  std::set<int> warps;
+  for (const int thread : taken) warps.insert(thread / kWarpThreads);
+  for (const int thread : other) {
+    if (!warps.contains(thread / kWarpThreads)) continue;
+    return state_.Fail(StatusCode::kFailedPrecondition, "splits a warp into roles", thread);
+  }
+  add(branch.then_body, taken);
+  add(branch.else_body, other);
+  if (roles.empty()) return;
+  RoleTurns turns;
+  turns_ = &turns;
+  const std::vector<int> outer = std::move(state_.active);
+  turns.Run(roles.size(), [&](size_t i) {
+    if (state_.failed) return;
+    state_.active = roles[i].threads;
+    LaneStack outer_stack = std::exchange(state_.stack, {});
+    execute(*roles[i].body);
+    state_.stack = std::move(outer_stack);
+  });
+  turns_ = nullptr;
+  state_.active = outer;
+}
+
+bool GpuRoles::PassTurn() {
+  if (turns_ == nullptr) return false;
+  std::vector<int> active = std::move(state_.active);
+  LaneStack stack = std::exchange(state_.stack, {});
+  const bool passed = turns_->Pass(state_.async.changes());
+  state_.active = std::move(active);
+  state_.stack = std::move(stack);
+  return passed;
+}
+
+}  // namespace mlc::ir

@@ -1,0 +1,30 @@
+// The branches of a roles if in an interpreted GPU kernel: each warpgroup goes its own way until it
+// has to wait for another one. Not thread-safe; borrows the state.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "compiler/ir/interpret/gpu_state.h"
+#include "compiler/ir/interpret/role_turns.h"
+
+namespace mlc::ir {
+
+class GpuRoles {
+ public:
+  explicit GpuRoles(GpuState& state) : state_(state) {}
+
+  // `taken`, `other`: the threads of the two branches, in order. `execute` runs a statement for the
+  // state's active threads.
+  void Run(const If& branch, const std::vector<int>& taken, const std::vector<int>& other,
+           const std::function<void(const Stmt&)>& execute);
+  // From `execute`: another role goes on. False where there is none, or where all would wait for
+  // ever.
+  bool PassTurn();
+
+ private:
+  GpuState& state_;
+  RoleTurns* turns_ = nullptr;  // while roles run
+};
+
+}  // namespace mlc::ir

@@ -1,0 +1,196 @@
+#include "compiler/ir/interpret/gpu_tile_copies.h"
+
+namespace mlc::ir {
+
+namespace {
+
+constexpr int64_t kTileAlignment = 1024;  // bytes
+constexpr int64_t kRowBytes = 128;
+constexpr int64_t kPieceBytes = 16;
+
+// Whether at + by is in 0 .. end.
+bool Inside(int64_t at, int64_t by, int64_t end) { return at >= -by && at < end && at + by < end; }
+
+}  // namespace
+
+std::string GpuTileCopies::NameOf(const GpuAsync::Key& key) const {
+  return state_.BufferOf(key.first).name + "[" + std::to_string(key.second) + "]";
+}
+
+bool GpuTileCopies::Find(BufferId barrier, int64_t index, int thread, GpuAsync::Key* key) {
+  const Buffer& buffer = state_.BufferOf(barrier);
+  *key = {barrier, index};
+  if (index >= 0 && index < buffer.size) return true;
+  state_.FailAccess(GpuFault::kBounds, "uses", buffer, index, thread);
+  return false;
+}
+
+void GpuTileCopies::Do(const MbarrierInit& init) {
+  LaneStack::Frame frame(state_.stack);
+  Lane* index = frame.Take(state_.Count());
+  expressions_.Eval(*init.index, index);
+  if (state_.failed || !state_.AllOfBlock("mbarrier_init")) return;
+  GpuAsync::Key key;
+  if (!Find(init.barrier, index[0].i, state_.active[0], &key)) return;
+  const std::string wrong = state_.async.Init(key, init.arrivals);
+  if (!wrong.empty()) {
+    return state_.Fail(StatusCode::kFailedPrecondition, "begins '" + NameOf(key) + "', " + wrong,
+                       state_.active[0]);
+  }
+  state_.clock.Barrier();
+  state_.async.BlockBarrier();
+}
+
+void GpuTileCopies::Do(const MbarrierArrive& arrive) {
+  LaneStack::Frame frame(state_.stack);
+  Lane* index = frame.Take(state_.Count());
+  expressions_.Eval(*arrive.index, index);
+  for (size_t i = 0; i < state_.Count() && !state_.failed; ++i) {
+    GpuAsync::Key key;
+    if (!Find(arrive.barrier, index[i].i, state_.active[i], &key)) return;
+    const std::string wrong =
+        state_.async.Arrive(key, state_.active[i] / kWarpThreads, arrive.bytes);
+    if (wrong.empty()) continue;
+    state_.Fail(StatusCode::kFailedPrecondition, "arrives at '" + NameOf(key) + "', " + wrong,
+                state_.active[i]);
+  }
+}
+
+void GpuTileCopies::Do(const MbarrierWait& wait) {
+  LaneStack::Frame frame(state_.stack);
+  Lane* index = frame.Take(state_.Count());
+  Lane* parity = frame.Take(state_.Count());
+  expressions_.Eval(*wait.index, index);
+  expressions_.Eval(*wait.parity, parity);
+  for (size_t i = 0; i < state_.Count() && !state_.failed; ++i) {
+    GpuAsync::Key key;
+    if (!Find(wait.barrier, index[i].i, state_.active[i], &key)) return;
+    for (bool done = false; !done && !state_.failed;) {
+      const std::string wrong = state_.async.Wait(key, state_.active[i] / kWarpThreads,
+                                                  static_cast<int>(parity[i].i), &done);
+      if (!wrong.empty()) {
+        return state_.Fail(StatusCode::kFailedPrecondition,
+                           "waits at '" + NameOf(key) + "', " + wrong, state_.active[i]);
+      }
+      if (done || roles_.PassTurn()) continue;
+      return state_.Fail(StatusCode::kFailedPrecondition,
+                         "waits at '" + NameOf(key) + "' for a phase that nobody completes",
+                         state_.active[i]);
+    }
+  }
+}
+
+// The values come at once: nobody may look at them before the wait.
+bool GpuTileCopies::Put(BufferId to, int64_t at, int64_t count, int thread, BufferId barrier,
+                        int64_t index) {
+  GpuMemory& target = state_.MemoryOf(to);
+  const Buffer& buffer = target.buffer();
+  const int64_t bytes = count * SizeOf(buffer.dtype);
+  GpuAsync::Key key;
+  if (!Find(barrier, index, thread, &key)) return false;
+  if (at < 0 || count > buffer.size || at > buffer.size - count) {
+    state_.FailAccess(GpuFault::kBounds, "copies to", buffer, at < 0 ? at : buffer.size, thread);
+    return false;
+  }
+  std::string wrong = "which also loads or stores touch";
+  if (target.BecomeTiles()) {
+    wrong = state_.async.Copy(to, at, at + count, thread / kWarpThreads, key, bytes);
+  }
+  if (wrong.empty()) return true;
+  state_.Fail(StatusCode::kFailedPrecondition,
+              "copies to '" + buffer.name + "[" + std::to_string(at) + "]', " + wrong, thread);
+  return false;
+}
+
+void GpuTileCopies::Do(const CopyBulk& copy) {
+  LaneStack::Frame frame(state_.stack);
+  Lane* to = frame.Take(state_.Count());
+  Lane* from = frame.Take(state_.Count());
+  Lane* barrier = frame.Take(state_.Count());
+  expressions_.Eval(*copy.to_index, to);
+  expressions_.Eval(*copy.from_index, from);
+  expressions_.Eval(*copy.barrier_index, barrier);
+  const Buffer& target = state_.BufferOf(copy.to);
+  const int64_t piece = kPieceBytes / SizeOf(target.dtype);
+  for (size_t i = 0; i < state_.Count() && !state_.failed; ++i) {
+    if (to[i].i % piece != 0 || from[i].i % piece != 0) {
+      return state_.Fail(StatusCode::kFailedPrecondition,
+                         "copies in bulk to '" + target.name + "[" + std::to_string(to[i].i) +
+                             "]', where an end is not aligned to 16 bytes",
+                         state_.active[i]);
+    }
+    if (!Put(copy.to, to[i].i, copy.elements, state_.active[i], copy.barrier, barrier[i].i)) return;
+    PutRun(copy, state_.active[i], to[i].i, from[i].i);
+  }
+}
+
+void GpuTileCopies::PutRun(const CopyBulk& copy, int thread, int64_t to, int64_t from) {
+  GpuMemory& source = state_.MemoryOf(copy.from);
+  GpuMemory& target = state_.MemoryOf(copy.to);
+  const int64_t size = source.buffer().size;
+  if (from < 0 || from > size - copy.elements) {
+    return state_.FailAccess(GpuFault::kBounds, "copies", source.buffer(), from < 0 ? from : size,
+                             thread);
+  }
+  for (int64_t at = 0; at < copy.elements; ++at) {
+    Lane value;
+    int64_t bad = 0;
+    const GpuFault fault = source.Read(from + at, 1, 1, thread, &value, &bad);
+    if (fault != GpuFault::kNone) {
+      return state_.FailAccess(fault, "copies", source.buffer(), bad, thread);
+    }
+    target.PutTile(to + at, value);
+  }
+}
+
+void GpuTileCopies::Do(const CopyTensor& copy) {
+  LaneStack::Frame frame(state_.stack);
+  Lane* to = frame.Take(state_.Count());
+  Lane* row = frame.Take(state_.Count());
+  Lane* k = frame.Take(state_.Count());
+  Lane* barrier = frame.Take(state_.Count());
+  expressions_.Eval(*copy.to_index, to);
+  expressions_.Eval(*copy.row, row);
+  expressions_.Eval(*copy.k, k);
+  expressions_.Eval(*copy.barrier_index, barrier);
+  const int64_t size = SizeOf(state_.MemoryOf(copy.from).buffer().dtype);
+  const int64_t count = copy.box * (kRowBytes / size);
+  for (size_t i = 0; i < state_.Count() && !state_.failed; ++i) {
+    const std::string& name = state_.MemoryOf(copy.to).buffer().name;
+    if (!state_.async.HasMaps(state_.active[i] / kWarpThreads)) {
+      return state_.Fail(StatusCode::kFailedPrecondition,
+                         "copies a tensor to '" + name + "' without make_tensor_maps of its warp",
+                         state_.active[i]);
+    }
+    if (to[i].i % (kTileAlignment / size) != 0) {
+      return state_.Fail(StatusCode::kFailedPrecondition,
+                         "copies a tensor to '" + name + "[" + std::to_string(to[i].i) +
+                             "]', which is not aligned to 1024 bytes",
+                         state_.active[i]);
+    }
+    if (!Put(copy.to, to[i].i, count, state_.active[i], copy.barrier, barrier[i].i)) return;
+    PutBox(copy, state_.active[i], to[i].i, row[i].i, k[i].i);
+  }
+}
+
+void GpuTileCopies::PutBox(const CopyTensor& copy, int thread, int64_t to, int64_t row, int64_t k) {
+  GpuMemory& source = state_.MemoryOf(copy.from);
+  GpuMemory& target = state_.MemoryOf(copy.to);
+  const int64_t size = SizeOf(source.buffer().dtype);
+  const int64_t depth = kRowBytes / size, piece = kPieceBytes / size;
+  for (int64_t at = 0; at < copy.box * depth; ++at) {
+    const int64_t r = at / depth, d = at % depth;
+    Lane value;
+    value.f = 0;
+    const bool inside = Inside(row, r, copy.rows) && Inside(k, d, copy.depth);
+    int64_t bad = 0;
+    const GpuFault fault =
+        inside ? source.Read((row + r) * copy.pitch + k + d, 1, 1, thread, &value, &bad)
+               : GpuFault::kNone;
+    if (fault != GpuFault::kNone)
+      return state_.FailAccess(fault, "copies", source.buffer(), bad, thread);
+    target.PutTile(to + r * depth + ((d / piece) ^ (r % 8)) * piece + d % piece, value);
+  }
+}
+
+}  // namespace mlc::ir

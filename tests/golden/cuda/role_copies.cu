@@ -1,0 +1,168 @@
+__device__ __forceinline__ unsigned BlockAddress(const void* at) { return (unsigned)__cvta_generic_to_shared(at); }
+__device__ __forceinline__ unsigned long long TileDescriptor(const void* at) {
+  // Rows of 128 bytes, swizzled by 8; 1024 bytes from one eight of them to the next.
+  return (1ull << 62) | (64ull << 32) | (1ull << 16) | ((BlockAddress(at) & 0x3ffff) >> 4);
+}
+template <int kPending>
+__device__ __forceinline__ void WaitProducts() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(kPending) : "memory");
+}
+__device__ __forceinline__ void AwaitInputs() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ __forceinline__ void MbarrierInit(void* at, int arrivals) {
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\nfence.mbarrier_init.release.cluster;"
+                 :: "r"(BlockAddress(at)), "r"(arrivals) : "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  }
+  __syncthreads();
+}
+__device__ __forceinline__ void MbarrierArrive(void* at) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(BlockAddress(at)) : "memory");
+}
+__device__ __forceinline__ void MbarrierArriveExpect(void* at, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :: "r"(BlockAddress(at)), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void MbarrierWait(void* at, int parity) {
+  asm volatile("{.reg .pred Done, Late; .reg .u64 Begin, Now;\n"
+               "mbarrier.try_wait.parity.shared::cta.b64 Done, [%0], %1;\n"
+               "@Done bra Over;\n"
+               "mov.u64 Begin, %%clock64;\n"
+               "Again:\n"
+               "mbarrier.try_wait.parity.shared::cta.b64 Done, [%0], %1;\n"
+               "@Done bra Over;\n"
+               "mov.u64 Now, %%clock64;\n"
+               "sub.u64 Now, Now, Begin;\n"
+               "setp.gt.u64 Late, Now, 17179869184;\n"
+               "@Late trap;\n"
+               "bra Again;\n"
+               "Over:\n}"
+               :: "r"(BlockAddress(at)), "r"(parity) : "memory");
+}
+__device__ __forceinline__ void CopyBulk(void* to, const void* from, int bytes, void* barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+               "[%0], [%1], %2, [%3];"
+               :: "r"(BlockAddress(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
+                  "r"(BlockAddress(barrier)) : "memory");
+}
+__device__ __forceinline__ void CopyTensor(void* to, const void* map, int k, int row, void* barrier) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+               :: "r"(BlockAddress(to)), "l"(map), "r"(k), "r"(row), "r"(BlockAddress(barrier))
+               : "memory");
+}
+template <int kType>
+__device__ __forceinline__ void MakeTensorMap(void* shared, void* to, const void* from, int depth,
+                                              int rows, long long pitch, int box_depth, int box) {
+  const unsigned map = BlockAddress(shared);
+  __syncwarp();
+  ((volatile unsigned*)shared)[threadIdx.x % 32] = 0;
+  __syncwarp();
+#if __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 5
+  pitch /= 16;  // what its assembler takes
+#endif
+  if (threadIdx.x % 32 == 0) {
+    asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;\n"
+                 "tensormap.replace.tile.rank.shared::cta.b1024.b32 [%0], 1;\n"
+                 "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 0, %2;\n"
+                 "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 1, %3;\n"
+                 "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 0, %4;\n"
+                 "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %5;\n"
+                 "tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %6;"
+                 :: "r"(map), "l"(__cvta_generic_to_global(from)), "r"(box_depth), "r"(box),
+                    "r"(depth), "r"(rows), "l"(pitch) : "memory");
+    asm volatile("tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 0, %1;\n"
+                 "tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 1, %1;\n"
+                 "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%0], %2;\n"
+                 "tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%0], 0;\n"
+                 "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%0], 3;\n"
+                 "tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%0], 0;"
+                 :: "r"(map), "r"(1), "n"(kType) : "memory");
+  }
+  __syncwarp();
+  asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu"
+               ".sync.aligned [%0], [%1], 128;"
+               :: "l"(__cvta_generic_to_global(to)), "r"(map) : "memory");
+  asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;"
+               :: "l"(to) : "memory");
+}
+__device__ __forceinline__ void StoreF32x4(float* to, const float* from) { *(float4*)to = make_float4(from[0], from[1], from[2], from[3]); }
+__device__ __forceinline__ void WarpgroupMmaBF16x16(float* c, const void* a, const void* b) {
+  const unsigned long long A = TileDescriptor(a), B = TileDescriptor(b);
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  #pragma unroll
+  for (int K = 0; K < 4; ++K) {
+    asm volatile("{.reg .pred Add; setp.ne.b32 Add, 1, 0; "
+                 "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, Add, 1, 1, 0, 0;}"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]),
+                   "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
+                 : "l"(A + 2 * K), "l"(B + 2 * K));
+  }
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(160, 1)
+role_copies_p0(
+    const unsigned short* __restrict__ a,
+    const unsigned short* __restrict__ b,
+    float* c,
+    unsigned char* Scratch, unsigned char* Counters) {
+  extern __shared__ __align__(1024) unsigned char SharedMemory[];
+  unsigned short* const a_tiles = (unsigned short*)(SharedMemory + 0);
+  unsigned short* const b_tiles = (unsigned short*)(SharedMemory + 16384);
+  long long* const full = (long long*)(SharedMemory + 20480);
+  long long* const empty = (long long*)(SharedMemory + 20608);
+  float sum[8];
+  const int block_index = blockIdx.x;
+  const int thread_index = threadIdx.x;
+  unsigned char* const TensorMaps = Scratch + 0 + blockIdx.x * 128;
+  MbarrierInit(&full[0], 1);
+  MbarrierInit(&empty[0], 128);
+  MbarrierInit(&full[1], 1);
+  MbarrierInit(&empty[1], 128);
+  AwaitInputs();
+  asm volatile("" : "+l"(a) :: "memory");
+  asm volatile("" : "+l"(b) :: "memory");
+  if (__shfl_sync(0xffffffffu, (int)(thread_index < 128), 0) != 0) {
+    #pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      sum[4 * i] = 0.0f;
+      sum[4 * i + 1] = 0.0f;
+      sum[4 * i + 2] = 0.0f;
+      sum[4 * i + 3] = 0.0f;
+    }
+    #pragma unroll 1
+    for (int round = 0; round < 4; ++round) {
+      const int stage = (int)((unsigned)round % 2u);
+      MbarrierWait(&full[stage], (int)((unsigned)(int)((unsigned)round / 2u) % 2u));
+      WarpgroupMmaBF16x16(&sum[0], &a_tiles[stage * 4096], &b_tiles[stage * 1024]);
+      WaitProducts<0>();
+      asm volatile("" : "+f"(sum[0]) :: "memory");
+      asm volatile("" : "+f"(sum[1]) :: "memory");
+      asm volatile("" : "+f"(sum[2]) :: "memory");
+      asm volatile("" : "+f"(sum[3]) :: "memory");
+      asm volatile("" : "+f"(sum[4]) :: "memory");
+      asm volatile("" : "+f"(sum[5]) :: "memory");
+      asm volatile("" : "+f"(sum[6]) :: "memory");
+      asm volatile("" : "+f"(sum[7]) :: "memory");
+      MbarrierArrive(&empty[stage]);
+    }
+    #pragma unroll
+    for (int i_1 = 0; i_1 < 2; ++i_1) {
+      StoreF32x4(&c[((int)((unsigned)thread_index / 32u) * 16 + (int)((unsigned)(int)((unsigned)thread_index % 32u) / 4u)) * 16 + i_1 * 8], (sum + 4 * i_1));
+    }
+  } else {
+    MakeTensorMap<10>(SharedMemory + 20736, TensorMaps + 0, a, 256, 64, 512ll, 64, 64);
+    if (thread_index == 128) {
+      #pragma unroll 1
+      for (int round_1 = 0; round_1 < 4; ++round_1) {
+        const int stage_1 = (int)((unsigned)round_1 % 2u);
+        MbarrierWait(&empty[stage_1], (int)((unsigned)((int)((unsigned)round_1 / 2u) + 1) % 2u));
+        MbarrierArriveExpect(&full[stage_1], 10240);
+        CopyTensor(&a_tiles[stage_1 * 4096], TensorMaps + 0, (int)(round_1 * 64), (int)0, &full[stage_1]);
+        CopyBulk(&b_tiles[stage_1 * 1024], &b[round_1 * 1024], 2048, &full[stage_1]);
+      }
+    }
+  }
+}
