@@ -86,9 +86,25 @@ struct GpuAttentionCalibration {
   double merge;  // of the warps that share a row
 };
 
+// The same for a product of warps with roles, which runs on each multiprocessor until no tile is
+// left. Not measured yet.
+struct GpuRoleCalibration {
+  double flops;           // of wgmma on 2-byte types, per cycle
+  double analytic_flops;  // what the analytic model reckons with; below what other families reach,
+                          // so that only a measurement chooses this one
+  double l2_bytes;
+  double step_latency;    // two barriers of a step,
+  double lone_step;       // and a product that nothing overlaps
+  double memory_latency;  // of a copy to shared memory
+  double start;           // launch, tensor maps, the first copies, the last stores
+  double end;             // of a tile,
+  double outputs;         // and outputs per cycle
+};
+
 struct GpuCalibration {
   GpuAnalyticCalibration analytic;
   GpuTensorCalibration tensor;
+  GpuRoleCalibration roles;
   GpuSimtCalibration simt;
   GpuSkinnyCalibration skinny;
   GpuAttentionCalibration attention;

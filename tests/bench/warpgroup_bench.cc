@@ -1,7 +1,7 @@
-// Large contractions by mma.sync (tensor_contraction) and by wgmma (warpgroup_contraction): the
-// configs with the least estimated time of each family go through the worker's engine, which checks
-// their results. Usage: warpgroup_bench [CONFIGS [NAME ...]], or warpgroup_bench list: the
-// candidates for an H200.
+// Large contractions by mma.sync (tensor_contraction), by wgmma (warpgroup_contraction) and by
+// wgmma of warps with roles (role_contraction): the configs with the least estimated time of each
+// family go through the worker's engine, which checks their results. Usage: warpgroup_bench
+// [CONFIGS [NAME ...]], or warpgroup_bench list: the candidates for an H200.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/schedule/cuda/tensor/role_plan.h"
 #include "compiler/schedule/cuda/tensor/tensor_facts.h"
 #include "compiler/schedule/cuda/tensor/warpgroup_plan.h"
 #include "compiler/schedule/space/family.h"
@@ -23,7 +24,25 @@ namespace {
 using bench::Problem;
 using schedule::Config;
 
-constexpr const char* kFamilies[] = {"tensor_contraction", "warpgroup_contraction"};
+constexpr const char* kFamilies[] = {"tensor_contraction", "warpgroup_contraction",
+                                     "role_contraction"};
+
+double CyclesOf(const std::string& family, const schedule::GpuContraction& g,
+                const target::Target& target, const Config& config) {
+  if (family == kFamilies[2]) {
+    return RoleCycles(target, schedule::MakeRolePlan(g, target, config));
+  }
+  return TensorCycles(g, target,
+                      family == kFamilies[0] ? schedule::MakeTensorPlan(g, config)
+                                             : schedule::MakeWarpgroupPlan(g, config));
+}
+
+// What tells tiles apart: knobs.
+std::vector<const char*> TileOf(const std::string& family) {
+  if (family == kFamilies[0]) return {"bm", "bn", "warps_m", "warps_n"};
+  if (family == kFamilies[1]) return {"bm", "bn", "groups_m", "groups_n"};
+  return {"bm", "bn", "groups", "alternate"};
+}
 
 std::string Product(int m, int k, int n, const std::string& dtype, bool bias,
                     const std::string& attributes = "") {
@@ -70,6 +89,9 @@ std::vector<Problem> Problems() {
       {"convolution_8x28x128x3_f16", Convolution(8, 28, 128, 3, "f16")},
       {"convolution_8x14x256x3_f16", Convolution(8, 14, 256, 3, "f16")},
       {"product_4096x4096x4096_f16", Product(4096, 4096, 4096, "f16", false)},
+      {"product_8192x8192x8192_f16", Product(8192, 8192, 8192, "f16", false)},
+      {"product_1024x2048x11264_f16", Product(1024, 2048, 11264, "f16", true)},
+      {"product_4096x4096x4096_tf32", Product(4096, 4096, 4096, "f32", false, " {precision=tf32}")},
       {"product_4096x4096x4096_bf16", Product(4096, 4096, 4096, "bf16", false)},
       {"product_2048x2048x2048_f32", Product(2048, 2048, 2048, "f32", false)},
       {"product_128x3072x768_f32", Product(128, 3072, 768, "f32", true)},
@@ -95,10 +117,7 @@ std::vector<std::string> Candidates(const std::string& family_name, const graph:
   for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
     const Config config = space.At(rank);
     if (family.Check(workload, target, config) != schedule::RejectReason::kNone) continue;
-    const schedule::TensorPlan plan = family_name == kFamilies[0]
-                                          ? schedule::MakeTensorPlan(g, config)
-                                          : schedule::MakeWarpgroupPlan(g, config);
-    order.emplace_back(TensorCycles(g, target, plan), rank);
+    order.emplace_back(CyclesOf(family_name, g, target, config), rank);
   }
   std::sort(order.begin(), order.end());
   // A few of each tile: the estimate is not to be trusted that far.
@@ -107,10 +126,8 @@ std::vector<std::string> Candidates(const std::string& family_name, const graph:
   std::vector<std::string> texts;
   for (const auto& [cycles, rank] : order) {
     const Config config = space.At(rank);
-    const bool warps = family_name == kFamilies[0];
-    const std::vector<int64_t> tile = {config["bm"], config["bn"],
-                                       config[warps ? "warps_m" : "groups_m"],
-                                       config[warps ? "warps_n" : "groups_n"]};
+    std::vector<int64_t> tile;
+    for (const char* knob : TileOf(family_name)) tile.push_back(config[knob]);
     if (++of_tile[tile] <= kOfOneTile) texts.push_back(config.ToText());
     if (texts.size() == count) break;
   }

@@ -78,7 +78,8 @@ std::vector<FamilyCase> FamilyCases() {
           {"simt_contraction", SmallProduct(DType::kF32, 16, 16, 32), Hopper()},
           {"skinny_contraction", SmallProduct(DType::kF32, 1, 64, 64), Hopper()},
           {"tensor_contraction", SmallProduct(DType::kF16, 16, 32, 32), Hopper()},
-          {"warpgroup_contraction", SmallProduct(DType::kF16, 64, 64, 64), Hopper()}};
+          {"warpgroup_contraction", SmallProduct(DType::kF16, 64, 64, 64), Hopper()},
+          {"role_contraction", SmallProduct(DType::kF16, 64, 128, 64), Hopper()}};
 }
 
 void CheckKernel(const FamilyCase& subject) {

@@ -45,8 +45,8 @@ RandomWorkload Depthwise(Rng& rng) { return {RandomDepthwise(rng).ToText()}; }
 constexpr double kF32 = 1e-5, kF16 = 2e-3, kBF16 = 2e-2, kTf32 = 3e-3;
 constexpr const char *kTensor = "tensor_contraction", *kSimt = "simt_contraction",
                      *kSkinny = "skinny_contraction", *kWarpgroup = "warpgroup_contraction",
-                     *kPointwise = "gpu_pointwise", *kRows = "gpu_row_reduce",
-                     *kAttention = "gpu_attention";
+                     *kRole = "role_contraction", *kPointwise = "gpu_pointwise",
+                     *kRows = "gpu_row_reduce", *kAttention = "gpu_attention";
 
 constexpr CudaSubject kSubjects[] = {
     {"tensor_product_f16", kTensor, Of<AlignedProduct, F16>, kF16},
@@ -96,6 +96,13 @@ constexpr CudaSubject kSubjects[] = {
     {"warpgroup_large_product_3xtf32", kWarpgroup, Of<LargeProduct, F32>, kF32},
     {"warpgroup_split_3xtf32", kWarpgroup, Of<LargeProduct, F32>, kF32, "split", 2},
     {"warpgroup_convolution_3xtf32", kWarpgroup, Of<AlignedConvolution, F32>, kF32},
+    {"role_product_f16", kRole, Of<AlignedProduct, F16>, kF16},
+    {"role_product_bf16", kRole, Of<AlignedProduct, BF16>, kBF16},
+    {"role_product_tf32", kRole, Of<AlignedProduct, Tf32>, kTf32},
+    {"role_large_product_f16", kRole, Of<LargeProduct, F16>, kF16},
+    {"role_large_product_bf16", kRole, Of<LargeProduct, BF16>, kBF16},
+    {"role_large_product_tf32", kRole, Of<LargeProduct, Tf32>, kTf32},
+    {"role_pending_f16", kRole, Of<LargeProduct, F16>, kF16, "pending", 1},
     {"simt_product_f32", kSimt, Of<AlignedProduct, F32>, kF32},
     {"simt_product_f16", kSimt, Of<AlignedProduct, F16>, kF16},
     {"simt_large_product_f32", kSimt, Of<LargeProduct, F32>, kF32},

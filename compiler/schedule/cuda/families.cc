@@ -9,6 +9,7 @@
 #include "compiler/schedule/cuda/row_reduce/row_family.h"
 #include "compiler/schedule/cuda/simt/simt_contraction.h"
 #include "compiler/schedule/cuda/skinny/skinny_contraction.h"
+#include "compiler/schedule/cuda/tensor/role_contraction.h"
 #include "compiler/schedule/cuda/tensor/tensor_contraction.h"
 #include "compiler/schedule/cuda/tensor/warpgroup_contraction.h"
 
@@ -20,6 +21,7 @@ std::span<const Family* const> CudaFamilies() {
   static const GpuPoolFamily pool;
   static const GpuPointwiseFamily pointwise;
   static const GpuRowReduceFamily row_reduce;
+  static const RoleContractionFamily role_contraction;
   static const SimtContractionFamily simt_contraction;
   static const SkinnyContractionFamily skinny_contraction;
   static const TensorContractionFamily tensor_contraction;
@@ -28,6 +30,7 @@ std::span<const Family* const> CudaFamilies() {
       &skinny_contraction, &tensor_contraction, &simt_contraction,
       &attention,          &depthwise,          &pool,
       &row_reduce,         &pointwise,          &warpgroup_contraction,
+      &role_contraction,
   };
   return families;
 }

@@ -148,6 +148,54 @@ TEST(WarpgroupContractionProperty, BFloat16) { CheckWarpgroups("bf16", "", 2e-2)
 TEST(WarpgroupContractionProperty, Tf32) { CheckWarpgroups("f32", "precision=tf32", 3e-3); }
 TEST(WarpgroupContractionProperty, ThreePassTf32) { CheckWarpgroups("f32", "", 2e-6); }
 
+// Products of which the family takes those with aligned rows.
+void CheckRoles(const char* dtype, const char* attributes, double bound) {
+  const Family& family = *FindFamily("role_contraction");
+  Rng rng(13);
+  int seen = 0;
+  for (int i = 0; i < 1000 && seen < 16 && !::testing::Test::HasFailure(); ++i) {
+    graph::Workload workload = Parsed(AlignedProduct(rng, dtype, attributes));
+    if (!family.Accepts(workload, HopperTarget())) continue;
+    ++seen;
+    CheckFamily(rng, std::move(workload), family, 4, bound);
+  }
+  EXPECT_EQ(seen, 16);
+}
+TEST(RoleContractionProperty, HalfPrecision) { CheckRoles("f16", "", 2e-3); }
+TEST(RoleContractionProperty, BFloat16) { CheckRoles("bf16", "", 2e-2); }
+TEST(RoleContractionProperty, Tf32) { CheckRoles("f32", "precision=tf32", 3e-3); }
+
+// Where a block has several tiles, stages and barriers go on from one to the next.
+TEST(RoleContractionProperty, BlocksGoThroughSeveralTiles) {
+  const auto target = target::Target::Parse(
+      "target v1 cuda arch=sm_90a sms=2 block=232448 sm=233472 l2=62914560 fma_gflops=60000 "
+      "tensor_gflops=800000 copy_gbps=4350");
+  ASSERT_TRUE(target.ok()) << target.status().ToString();
+  Rng rng(17);
+  CudaCase c = MakeCudaCase(
+      rng, Parsed("workload v1 tolerance=1e-3 {\n  %0 = input() : f16[328,200]\n  %1 = weight() : "
+                  "f16[200,136]\n  %2 = matmul(%0, %1) : f16[328,136]\n  %3 = weight() : f16[136]\n"
+                  "  %4 = add(%2, %3) : f16[328,136]\n  return %4\n}\n"));
+  const Family& family = *FindFamily("role_contraction");
+  const Space space = family.MakeSpace(c.workload, *target);
+  int shared = 0, alternating = 0;
+  for (int64_t rank = 0; rank < space.NumPoints() && shared + alternating < 40; rank += 7) {
+    const Config config = space.At(rank);
+    if (family.Check(c.workload, *target, config) != RejectReason::kNone) continue;
+    int& seen = config["alternate"] != 0 ? alternating : shared;
+    if (++seen > 20) {
+      --seen;
+      continue;
+    }
+    SCOPED_TRACE(config.ToText());
+    const double error = CudaError(c, *target, config);
+    EXPECT_GE(error, 0);
+    EXPECT_LE(error, 2e-3);
+  }
+  EXPECT_GT(shared, 5);
+  EXPECT_GT(alternating, 5);
+}
+
 graph::Workload LongProduct(int k, const std::string& attributes, int rows = 16) {
   const std::string depth = std::to_string(k), m = std::to_string(rows);
   return Parsed("workload v1 tolerance=1e-5 {\n  %0 = input() : f32[" + m + "," + depth +

@@ -134,17 +134,48 @@ TEST(CudaCompile, EveryFamily) {
 }
 
 // Warpgroup products that the assembler must carry out one after the other lose their purpose.
+void ExpectOverlap(build::Nvrtc& nvrtc, const char* family_name, const char* body, Rng& rng) {
+  const auto target = target::Target::Parse(kTargets[0]);
+  ASSERT_TRUE(target.ok() && target->gpu().HasWarpgroupMma());
+  const Family& family = *FindFamily(family_name);
+  const auto workload =
+      graph::Workload::Parse(std::string("workload v1 tolerance=1e-2 {\n") + body + "}\n");
+  ASSERT_TRUE(workload.ok()) << workload.status().ToString();
+  ASSERT_TRUE(family.Accepts(*workload, *target));
+  const Space space = family.MakeSpace(*workload, *target);
+  Config config = family.Default(*workload, *target);
+  for (int compiled = 0; compiled < 12;) {
+    if (family.Check(*workload, *target, config) == RejectReason::kNone) {
+      ++compiled;
+      SCOPED_TRACE(config.ToText());
+      const auto lowered = LowerConfig(*workload, *target, config);
+      ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+      const auto source = codegen::PrintCuda(lowered->kernel, *target);
+      ASSERT_TRUE(source.ok()) << source.status().ToString();
+      const auto binary = nvrtc.Compile(source->text, target->gpu().CudaArch());
+      ASSERT_TRUE(binary.ok()) << binary.status().ToString() << source->text;
+      EXPECT_TRUE(binary->performance_warnings.empty()) << binary->log;
+      for (const build::CudaResources& r : binary->resources) {
+        EXPECT_EQ(r.spill_store_bytes, 0) << binary->log;
+      }
+    }
+    const auto points = static_cast<uint64_t>(space.NumPoints());
+    config = space.At(static_cast<int64_t>(rng.Below(points)));
+  }
+}
+
+constexpr const char* kHalfProduct =
+    "%0 = input() : f16[4096,4096]\n%1 = weight() : f16[4096,4096]\n"
+    "%2 = matmul(%0, %1) : f16[4096,4096]\nreturn %2\n";
+constexpr const char* kInputProduct =
+    "%0 = input() : bf16[512,1024]\n%1 = input() : bf16[1024,2048]{1,1024}\n"
+    "%2 = matmul(%0, %1) : bf16[512,2048]\nreturn %2\n";
+
 TEST(CudaCompile, WarpgroupProductsOverlap) {
   const auto nvrtc = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
-  const auto target = target::Target::Parse(kTargets[0]);
-  ASSERT_TRUE(target.ok() && target->gpu().HasWarpgroupMma());
-  const Family& family = *FindFamily("warpgroup_contraction");
   const char* const bodies[] = {
-      "%0 = input() : f16[4096,4096]\n%1 = weight() : f16[4096,4096]\n"
-      "%2 = matmul(%0, %1) : f16[4096,4096]\nreturn %2\n",
-      "%0 = input() : bf16[512,1024]\n%1 = input() : bf16[1024,2048]{1,1024}\n"
-      "%2 = matmul(%0, %1) : bf16[512,2048]\nreturn %2\n",
+      kHalfProduct, kInputProduct,
       "%0 = input() : f16[32,128,28,28]{100352,1,3584,128}\n%1 = weight() : f16[128,128,3,3]\n"
       "%2 = conv(%0, %1) {dilations=[1,1],group=1,pads=[1,1,1,1],strides=[1,1]} : "
       "f16[32,128,28,28]{100352,1,3584,128}\nreturn %2\n",
@@ -154,32 +185,21 @@ TEST(CudaCompile, WarpgroupProductsOverlap) {
       "%2 = conv(%0, %1) {dilations=[1,1],group=1,pads=[1,1,1,1],strides=[1,1]} : "
       "f32[32,128,28,28]{100352,1,3584,128}\nreturn %2\n"};
   Rng rng(4);
-  for (const char* body : bodies) {
-    const auto workload =
-        graph::Workload::Parse(std::string("workload v1 tolerance=1e-2 {\n") + body + "}\n");
-    ASSERT_TRUE(workload.ok()) << workload.status().ToString();
-    ASSERT_TRUE(family.Accepts(*workload, *target));
-    const Space space = family.MakeSpace(*workload, *target);
-    Config config = family.Default(*workload, *target);
-    for (int compiled = 0; compiled < 12;) {
-      if (family.Check(*workload, *target, config) == RejectReason::kNone) {
-        ++compiled;
-        SCOPED_TRACE(config.ToText());
-        const auto lowered = LowerConfig(*workload, *target, config);
-        ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
-        const auto source = codegen::PrintCuda(lowered->kernel, *target);
-        ASSERT_TRUE(source.ok()) << source.status().ToString();
-        const auto binary = (*nvrtc)->Compile(source->text, target->gpu().CudaArch());
-        ASSERT_TRUE(binary.ok()) << binary.status().ToString() << source->text;
-        EXPECT_TRUE(binary->performance_warnings.empty()) << binary->log;
-        for (const build::CudaResources& r : binary->resources) {
-          EXPECT_EQ(r.spill_store_bytes, 0) << binary->log;
-        }
-      }
-      const auto points = static_cast<uint64_t>(space.NumPoints());
-      config = space.At(static_cast<int64_t>(rng.Below(points)));
-    }
-  }
+  for (const char* body : bodies) ExpectOverlap(**nvrtc, "warpgroup_contraction", body, rng);
+}
+
+TEST(CudaCompile, ProductsOfRolesOverlap) {
+  const auto nvrtc = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
+  if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
+  const char* const bodies[] = {
+      kHalfProduct, kInputProduct,
+      "%0 = input() : f32[2048,2048]\n%1 = weight() : f32[2048,2048]\n"
+      "%2 = matmul(%0, %1) {precision=tf32} : f32[2048,2048]\nreturn %2\n",
+      "%0 = input() : f16[4096,768]\n%1 = weight() : f16[768,3072]\n"
+      "%2 = matmul(%0, %1) : f16[4096,3072]\n%3 = weight() : f16[3072]\n"
+      "%4 = add(%2, %3) : f16[4096,3072]\n%5 = tanh(%4) : f16[4096,3072]\nreturn %5\n"};
+  Rng rng(5);
+  for (const char* body : bodies) ExpectOverlap(**nvrtc, "role_contraction", body, rng);
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ TEST_P(RandomConfigs, FitTheirDevices) {
   for (const char* text : kTargets) {
     const target::Target target = Target(text);
     if (subject.NeedsClusters() && target.gpu().compute < 90) continue;
-    if (subject.family == std::string_view("warpgroup_contraction") &&
+    const std::string_view family = subject.family;
+    if ((family == "warpgroup_contraction" || family == "role_contraction") &&
         !target.gpu().HasWarpgroupMma()) {
       continue;
     }

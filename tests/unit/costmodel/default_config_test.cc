@@ -65,5 +65,26 @@ TEST(DefaultConfigTest, WarpgroupsMultiplyWhatIsLarge) {
   }
 }
 
+// Not measured yet: a search tries the family, a build without a log does not.
+TEST(DefaultConfigTest, RolesAreCandidatesAndNeverTheChoice) {
+  const auto hopper = target::Target::Parse(
+      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560");
+  ASSERT_TRUE(hopper.ok());
+  for (const char* dtype : {"f16", "bf16"}) {
+    for (const int m : {48, 64, 128, 200, 512, 1024, 4096, 16384}) {
+      for (const int k : {64, 128, 768, 3072, 8192}) {
+        for (const int n : {32, 64, 96, 768, 2048, 11264}) {
+          const auto configs = DefaultConfigs(Product(dtype, m, k, n), *hopper);
+          const auto is_role = [](const schedule::Config& config) {
+            return config.family == "role_contraction";
+          };
+          EXPECT_EQ(std::count_if(configs.begin(), configs.end(), is_role), 1);
+          EXPECT_FALSE(is_role(configs.front())) << dtype << " " << m << " " << k << " " << n;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mlc::costmodel

@@ -125,12 +125,13 @@ void TileOutput::ForRuns(const Place& place, int shares,
   });
 }
 
-ExprRef TileOutput::SumAt(const Run& run) {
-  return b_.Let("at", run.row * shape_.pitch + run.column);
+ExprRef TileOutput::SumAt(const Place& place, const Run& run) {
+  const ExprRef at = run.row * shape_.pitch + run.column;
+  return b_.Let("at", place.sums_at ? place.sums_at + at : at);
 }
 
-ExprRef TileOutput::Sum(ir::BufferId sums, const Run& run) {
-  const ExprRef at = SumAt(run);
+ExprRef TileOutput::Sum(ir::BufferId sums, const Place& place, const Run& run) {
+  const ExprRef at = SumAt(place, run);
   ExprRef sum;
   for (int s = 0; s < shape_.slices; ++s) {
     const ExprRef value = b_.Load(sums, at + s * (shape_.bm * shape_.pitch), lanes_);
@@ -171,11 +172,12 @@ void TileOutput::StoreRun(const Place& place, const Run& run, const ExprRef& val
 // block's memory until the others have read it.
 void TileOutput::StoreShare(ir::BufferId sums, const Place& place) {
   if (shape_.slices > 1) {
-    ForRuns(place, 1, [&](const Run& run) { b_.Store(sums, SumAt(run), Sum(sums, run)); });
+    ForRuns(place, 1,
+            [&](const Run& run) { b_.Store(sums, SumAt(place, run), Sum(sums, place, run)); });
   }
   b_.ClusterBarrier();
   ForRuns(place, shape_.split, [&](const Run& run) {
-    const ExprRef at = SumAt(run);
+    const ExprRef at = SumAt(place, run);
     for (int s = 0; s < shape_.split; ++s) b_.LoadPeer(peers_, Int(s), sums, at, Int(s));
     ExprRef sum = b_.Get(peers_, Int(0));
     for (int s = 1; s < shape_.split; ++s) {
@@ -189,11 +191,11 @@ void TileOutput::StoreShare(ir::BufferId sums, const Place& place) {
 void TileOutput::Store(ir::BufferId sums, const Place& place) {
   if (shape_.cluster) return StoreShare(sums, place);
   if (shape_.split == 1) {
-    ForRuns(place, 1, [&](const Run& run) { StoreRun(place, run, Sum(sums, run)); });
+    ForRuns(place, 1, [&](const Run& run) { StoreRun(place, run, Sum(sums, place, run)); });
     return;
   }
   ForRuns(place, 1, [&](const Run& run) {
-    b_.Store(parts_, PartAt(place, place.part, run), Sum(sums, run));
+    b_.Store(parts_, PartAt(place, place.part, run), Sum(sums, place, run));
   });
   const ExprRef last = b_.Arrive("last", arrivals_, place.tile, shape_.split);
   b_.If(ir::MakeApply(ScalarOp::kEqual, {last, Int(1)}), [&] {

@@ -33,6 +33,7 @@ class TileOutput {
   struct Place {
     ir::ExprRef thread, tile, m, n, part;
     BatchPlace batch;
+    ir::ExprRef sums_at = nullptr;  // of the tile's first sum; null: 0
   };
   // REQUIRES: a barrier since the sums were written; not inside a loop or branch.
   void Store(ir::BufferId sums, const Place& place);
@@ -45,8 +46,8 @@ class TileOutput {
   // Loops over the runs of the block: all of the tile, or its part of `shares` equal ones.
   void ForRuns(const Place& place, int shares, const std::function<void(const Run&)>& body);
   void StoreShare(ir::BufferId sums, const Place& place);
-  ir::ExprRef SumAt(const Run& run);
-  ir::ExprRef Sum(ir::BufferId sums, const Run& run);
+  ir::ExprRef SumAt(const Place& place, const Run& run);
+  ir::ExprRef Sum(ir::BufferId sums, const Place& place, const Run& run);
   ir::ExprRef PartAt(const Place& place, const ir::ExprRef& part, const Run& run) const;
   void StoreRun(const Place& place, const Run& run, const ir::ExprRef& value);
   bool RowsAreFlat() const;

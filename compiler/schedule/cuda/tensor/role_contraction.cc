@@ -1,0 +1,102 @@
+#include "compiler/schedule/cuda/tensor/role_contraction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/schedule/cuda/tensor/role_lower.h"
+#include "compiler/schedule/cuda/tensor/role_plan.h"
+#include "compiler/schedule/cuda/tensor/tensor_facts.h"
+#include "compiler/schedule/cuda/tile/gpu_launch.h"
+#include "compiler/target/calibration.h"
+
+namespace mlc::schedule {
+
+namespace {
+
+// Below, tiles are mostly padding, and steps too few to copy ahead.
+constexpr int64_t kMinRows = 48;
+constexpr int64_t kMinColumns = 32;
+constexpr int64_t kMinDepth = 128;
+
+std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
+  std::erase_if(sizes, [&](int64_t s) { return s > sizes.front() && s / 2 >= extent; });
+  return sizes;
+}
+
+}  // namespace
+
+bool RoleContractionFamily::Accepts(const graph::Workload& workload,
+                                    const target::Target& target) const {
+  const auto* gpu = target.As<target::GpuTarget>();
+  if (gpu == nullptr || !gpu->HasWarpgroupMma()) return false;
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (!g || IsDepthwise(g->p) || !RolesMultiply(*g)) return false;
+  return g->m >= kMinRows && g->n >= kMinColumns && g->k >= kMinDepth;
+}
+
+std::optional<GpuContraction> RoleContractionFamily::Find(const graph::Workload& workload,
+                                                          const target::Target&) const {
+  std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (g && !RolesMultiply(*g)) return std::nullopt;
+  return g;
+}
+
+Space RoleContractionFamily::MakeSpace(const graph::Workload&, const GpuContraction& g,
+                                       const target::Target&) const {
+  Space space{"role_contraction", version(), {}};
+  space.knobs.push_back({"bm", Tiles({64, 128, 192, 256}, g.m)});
+  space.knobs.push_back({"bn", Tiles({32, 64, 96, 128, 160, 192, 256}, g.n)});
+  space.knobs.push_back({"groups", {1, 2}});
+  space.knobs.push_back({"alternate", {0, 1}});
+  space.knobs.push_back({"stages", {3, 4, 5, 6, 8}});
+  space.knobs.push_back({"pending", {0, 1}});
+  space.knobs.push_back({"band", {0, -1, 4, 8, 16}});
+  return space;
+}
+
+RejectReason RoleContractionFamily::Check(const graph::Workload&, const GpuContraction& g,
+                                          const target::Target& target,
+                                          const Config& config) const {
+  return CheckRolePlan(g, target, MakeRolePlan(g, target, config));
+}
+
+KernelFacts RoleContractionFamily::Facts(const graph::Workload& workload, const GpuContraction& g,
+                                         const target::Target& target, const Config& config) const {
+  const RolePlan plan = MakeRolePlan(g, target, config);
+  KernelFacts facts = TensorFacts(workload, g, target, plan.tensor);
+  const auto sms = static_cast<double>(std::max(1, target.gpu().sms));
+  const auto tiles = static_cast<double>(plan.tiles());
+  const target::GpuCalibration& core = target::CalibrationOf(target.gpu());
+  facts.tensor_rate = core.roles.analytic_flops / core.tensor.mma_flops;
+  facts.parallel_chunks = tiles;
+  facts.imbalance = std::max(1.0, static_cast<double>(plan.rounds()) * sms / tiles);
+  facts.blocks = static_cast<double>(plan.blocks);
+  facts.block_threads = plan.threads();
+  facts.block_bytes = static_cast<double>(plan.block_bytes());
+  facts.registers = plan.registers();
+  facts.waves = facts.blocks / sms;
+  facts.warp_parallelism = std::min(1.0, facts.waves) * plan.warps();
+  facts.pipeline_steps = static_cast<double>(plan.tensor.k_steps * plan.rounds());
+  return facts;
+}
+
+Config RoleContractionFamily::Default(const graph::Workload& workload, const GpuContraction& g,
+                                      const target::Target& target) const {
+  return gpu::Cheapest(MakeSpace(workload, g, target),
+                       [&](const Config& config) -> std::optional<double> {
+                         const RolePlan plan = MakeRolePlan(g, target, config);
+                         if (CheckRolePlan(g, target, plan) != RejectReason::kNone) {
+                           return std::nullopt;
+                         }
+                         return RoleCycles(target, plan);
+                       });
+}
+
+Result<LoweredKernel> RoleContractionFamily::Lower(const graph::Workload& workload,
+                                                   const GpuContraction& g,
+                                                   const target::Target& target,
+                                                   const Config& config) const {
+  return LowerRoles(workload, g, MakeRolePlan(g, target, config));
+}
+
+}  // namespace mlc::schedule

@@ -1,0 +1,38 @@
+// The role_contraction family: large products of f16, bf16 and f32 (as tf32) whose warps have
+// roles. One warp copies tiles of both operands to shared memory, by tensor copies and in bulk,
+// which arrive at mbarriers; warpgroups wait there and multiply them (wgmma), without a barrier of
+// the block and without addresses. For products whose rows lie at one distance from each other
+// along k, with constant columns (packed) or columns along k.
+//
+// Knobs: bm, bn (the tile), groups (warpgroups that multiply), alternate (they take turns at tiles
+// instead of sharing each), stages (steps of 128 bytes of k in shared memory), pending (steps whose
+// products are under way while the next begins), band (order of tiles). Stateless, thread-safe.
+#pragma once
+
+#include "compiler/schedule/cuda/tile/gpu_tile.h"
+#include "compiler/schedule/space/family_of.h"
+
+namespace mlc::schedule {
+
+class RoleContractionFamily final : public FamilyOf<GpuContraction> {
+ public:
+  std::string_view name() const override { return "role_contraction"; }
+  int version() const override { return 1; }
+  bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
+
+ protected:
+  std::optional<GpuContraction> Find(const graph::Workload& workload,
+                                     const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const GpuContraction& problem,
+                  const target::Target& target) const override;
+  RejectReason Check(const graph::Workload& workload, const GpuContraction& problem,
+                     const target::Target& target, const Config& config) const override;
+  KernelFacts Facts(const graph::Workload& workload, const GpuContraction& problem,
+                    const target::Target& target, const Config& config) const override;
+  Config Default(const graph::Workload& workload, const GpuContraction& problem,
+                 const target::Target& target) const override;
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const GpuContraction& problem,
+                              const target::Target& target, const Config& config) const override;
+};
+
+}  // namespace mlc::schedule

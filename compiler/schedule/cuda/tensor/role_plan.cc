@@ -1,0 +1,133 @@
+#include "compiler/schedule/cuda/tensor/role_plan.h"
+
+#include <algorithm>
+
+#include "compiler/schedule/cuda/tensor/warpgroup_plan.h"
+#include "compiler/target/calibration.h"
+
+namespace mlc::schedule {
+
+namespace {
+
+constexpr int kStepBytes = 128;
+constexpr int kPieceBytes = 16;
+constexpr int kMaxColumns = 256;  // of an instruction, and rows of a tensor copy
+constexpr int kOtherRegisters = 36;
+constexpr int kSmRegisters = 65536;
+constexpr int64_t kReservedBytes = 1024;  // barriers and tensor maps
+
+}  // namespace
+
+int64_t RolePlan::block_bytes() const {
+  return tensor.stages * tensor.stage_elements() * SizeOf(tensor.dtype) + staging_elements() * 4 +
+         kReservedBytes;
+}
+
+int RolePlan::registers() const { return row_tiles() * column_tiles() * 4 + kOtherRegisters; }
+
+int64_t RowPitch(const GpuContraction& g) {
+  int64_t run = 0, pitch = 0;  // elements from one value of the dimensions so far to the next
+  for (int i = g.part_count - 1; i >= 0; --i) {
+    const RowPart& part = g.parts[static_cast<size_t>(i)];
+    if (part.extent == 1) continue;
+    if (pitch == 0) {
+      pitch = run = part.stride;
+    } else if (part.stride != run) {
+      return 0;
+    }
+    run *= part.extent;
+  }
+  return pitch;
+}
+
+bool RolesMultiply(const GpuContraction& g) {
+  TensorMath math;
+  if (!TensorMathOf(g, &math) || math == TensorMath::kTf32x3 || !WarpgroupsMultiply(g)) {
+    return false;
+  }
+  if (g.z != 1 || g.p.Taps() != 1 || g.AnyChecked()) return false;
+  for (int i = 0; i < 3; ++i) {
+    if (g.Axis(i).dim >= 0 && g.Axis(i).pad != 0) return false;
+  }
+  const int64_t size = SizeOf(g.p.row_dtype);
+  const int64_t rows = RowPitch(g), columns = g.p.column_stride;
+  if (rows < g.k || rows * size % kPieceBytes != 0) return false;
+  const bool packed = ModeOf(g, Side::kColumn) == TileMode::kPacked;
+  return packed || (columns >= g.k && columns * size % kPieceBytes == 0);
+}
+
+RolePlan MakeRolePlan(const GpuContraction& g, const target::Target& target, const Config& config) {
+  RolePlan plan;
+  const auto knob = [&](const char* name) { return static_cast<int>(config[name]); };
+  plan.groups = knob("groups");
+  plan.alternate = knob("alternate") != 0;
+  plan.band = knob("band");
+  TensorPlan& t = plan.tensor;
+  t.warpgroups = true;
+  t.dtype = g.p.row_dtype;
+  TensorMathOf(g, &t.math);
+  t.bm = knob("bm");
+  t.bn = knob("bn");
+  t.bk = kStepBytes / static_cast<int>(SizeOf(t.dtype));
+  t.warps_m = 4 * plan.tile_groups();
+  t.warps_n = 1;
+  t.stages = knob("stages");
+  t.pending = knob("pending");
+  CountSteps(g, &t);
+  plan.blocks = std::min<int64_t>(plan.tiles(), std::max(1, target.gpu().sms));
+  return plan;
+}
+
+RejectReason CheckRolePlan(const GpuContraction& g, const target::Target& target,
+                           const RolePlan& plan) {
+  const TensorPlan& t = plan.tensor;
+  const int rows = plan.group_rows();
+  if (rows % 64 != 0 || t.bm % 64 != 0 || t.bm > kMaxColumns) {
+    return RejectReason::kTileExceedsShape;
+  }
+  if (t.bn % kRoleChunk != 0 || t.bn > kMaxColumns) return RejectReason::kTileExceedsShape;
+  const auto covers = [](int tile, int64_t extent) { return tile > 64 && tile / 2 >= extent; };
+  if (covers(t.bm, g.m) || covers(t.bn, g.n)) return RejectReason::kTileExceedsShape;
+  // Each quarter of a multiprocessor holds as many warps as the fullest one.
+  const int quarter = (plan.threads() + 127) / 128 * 128;
+  const int most = std::min(255, kSmRegisters / quarter / 8 * 8);
+  if (plan.registers() > most) return RejectReason::kRegisters;
+  if (plan.block_bytes() > target.gpu().block_bytes) return RejectReason::kCache;
+  // A stage is free again after the products behind it, and the next ones are on their way.
+  if (t.stages < t.pending + 2) return RejectReason::kRedundant;
+  if (plan.alternate && (plan.groups != 2 || plan.rounds() < 2)) return RejectReason::kRedundant;
+  if (t.stages > 3 && t.stages > t.k_steps * plan.rounds() + 1) return RejectReason::kRedundant;
+  if (plan.band != 0 && (t.m_tiles == 1 || t.n_tiles == 1 || plan.rounds() == 1)) {
+    return RejectReason::kRedundant;
+  }
+  if (plan.band > 1 && t.m_tiles <= plan.band) return RejectReason::kRedundant;
+  // Tiles that leave most multiprocessors idle lose to smaller ones of other families.
+  if (4 * plan.tiles() < target.gpu().sms && t.bm * t.bn > 64 * 64) {
+    return RejectReason::kParallelism;
+  }
+  return RejectReason::kNone;
+}
+
+double RoleCycles(const target::Target& target, const RolePlan& plan) {
+  const target::GpuRoleCalibration& core = target::CalibrationOf(target.gpu()).roles;
+  const TensorPlan& t = plan.tensor;
+  const double bytes = static_cast<double>(t.bm + t.bn) * kStepBytes;
+  const double passes = t.math == TensorMath::kHalf ? 1 : 2;
+  const double math = 2.0 * t.bm * t.bn * t.bk * passes / core.flops;
+  const double spread = std::min(1.0, static_cast<double>(plan.tiles()) / target.gpu().sms);
+  // One product at a time leaves the unit idle from its end to the next one's beginning, unless
+  // the other warpgroup's stands in.
+  const double alone = t.pending == 0 && plan.tile_groups() == 1 ? core.lone_step : 0;
+  // More stages bridge longer delays of a copy.
+  const double step = std::max(math + alone, bytes * spread / core.l2_bytes) +
+                      core.step_latency * (1 + 1.0 / t.stages);
+  // A group alone gets its data and units as fast as two.
+  const double products = static_cast<double>(t.k_steps) * step;
+  const double store = core.end + static_cast<double>(t.bm) * t.bn / core.outputs;
+  const auto rounds = static_cast<double>(plan.rounds());
+  const double latency = core.memory_latency / t.stages * static_cast<double>(t.k_steps);
+  const double tile = std::max(products, latency) + (plan.alternate ? 0 : store);
+  return core.start + rounds * tile + (plan.alternate ? store : 0);
+}
+
+}  // namespace mlc::schedule
