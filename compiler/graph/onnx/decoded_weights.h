@@ -46,8 +46,8 @@ class DecodedWeights {
   explicit DecodedWeights(int64_t max_bytes) : max_bytes_(max_bytes) {}
 
   // Returns the value of the import's graph that `decode` adds, which runs once for equal ways;
-  // `bytes` is its size as real numbers. INVALID_ARGUMENT if the import exceeds its limit of decoded
-  // bytes, or decodes these packed bytes too often.
+  // `bytes` is its size as real numbers. INVALID_ARGUMENT if the import exceeds its limit of
+  // decoded bytes, or decodes these packed bytes too often.
   Result<ValueId> Once(const DecodingWay& way, int64_t bytes,
                        const std::function<Result<ValueId>()>& decode);
 
