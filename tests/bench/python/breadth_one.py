@@ -1,0 +1,163 @@
+"""One model of breadth.py in a process of its own: `breadth_one.py NAME WAY SECONDS` prints a JSON record as its last line."""
+
+import json
+import re
+import sys
+import time
+import warnings
+
+import breadth_models
+import torch
+
+BOUND = 1e-3  # of an output's largest magnitude
+
+
+def tensors(value, seen=None):
+    """All tensors of nested outputs, in a fixed order."""
+    seen = set() if seen is None else seen
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if value is None or isinstance(value, (str, int, float, bool)) or id(value) in seen:
+        return []
+    seen.add(id(value))
+    if isinstance(value, dict) or hasattr(value, "keys") and hasattr(value, "values") and callable(value.keys):
+        value = list(value.values())
+    elif not isinstance(value, (tuple, list)):
+        value = list(vars(value).values()) if hasattr(value, "__dict__") else []
+    return [tensor for part in value for tensor in tensors(part, seen)]
+
+
+def difference(got, wanted):
+    """Largest difference over the largest magnitude of its output. Whole numbers must be equal: infinity if not."""
+    got, wanted = tensors(got), tensors(wanted)
+    if [t.shape for t in got] != [t.shape for t in wanted]:
+        return float("inf")
+    largest = 0.0
+    for one, other in zip(got, wanted):
+        one, other = one.detach().double(), other.detach().double()
+        if not other.numel():
+            continue
+        if not torch.equal(one.isfinite(), other.isfinite()):
+            return float("inf")
+        one, other = one.nan_to_num(0, 0, 0), other.nan_to_num(0, 0, 0)
+        scale = float(other.abs().max())
+        largest = max(largest, float((one - other).abs().max()) / max(scale, 1e-30))
+    return largest
+
+
+def seconds_of(call, seconds):
+    """Median time of a call."""
+    taken = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(taken) < 3:
+        begin = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - begin)
+    return sorted(taken)[len(taken) // 2]
+
+
+def plain(reason):
+    """A reason without what differs between models of one kind."""
+    reason = re.sub(r"mlc: a graph of \d+ operators runs in eager mode: ", "", reason)
+    reason = re.sub(r"/tmp/\S+|0x[0-9a-f]+", "...", reason)
+    return " ".join(reason.split())[:300]
+
+
+def by_mlc(module, args, kwargs):
+    """The compiled model, and what to say about it after two calls."""
+    import mlc_tune.torch
+    from mlc_tune.torch import _graph
+
+    compiled = torch.compile(module, backend="mlc", options={"cache": False})
+    caught = warnings.catch_warnings(record=True)
+    said = caught.__enter__()
+    warnings.simplefilter("always")
+    for _ in range(2):
+        result = compiled(*args, **kwargs)
+    caught.__exit__(None, None, None)
+    graphs = _graph.live_graphs()
+    libraries = sum(bool(graph.plans) for graph in graphs)
+    reasons = [plain(str(w.message)) for w in said if issubclass(w.category, mlc_tune.torch.EagerWarning)]
+    # A graph of views alone needs no library.
+    idle = sum(reason in ("it computes nothing", "it depends on weights alone") for reason in reasons)
+    if libraries == len(graphs) == 1:
+        verdict = "whole"
+    elif libraries:
+        verdict = "parts"
+    else:
+        verdict = "none"
+    return compiled, result, {
+        "verdict": verdict,
+        "graphs": len(graphs),
+        "libraries": libraries,
+        "idle": idle,
+        "reasons": sorted(set(reasons)),
+    }
+
+
+def by_inductor(module, args, kwargs):
+    from torch._dynamo.utils import counters
+
+    compiled = torch.compile(module)
+    for _ in range(2):
+        result = compiled(*args, **kwargs)
+    graphs = counters["stats"]["unique_graphs"]
+    verdict = "none" if not graphs else "whole" if graphs == 1 and not counters["graph_break"] else "parts"
+    return compiled, result, {"verdict": verdict, "graphs": graphs}
+
+
+def by_onnxruntime(module, args, kwargs):
+    """Of the whole model, exported as its users would do it."""
+    import tempfile
+
+    import onnxruntime
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = folder + "/model.onnx"
+        torch.onnx.export(module, args, path, kwargs=kwargs, dynamo=True, verbose=False)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    given = [t.numpy() for t in tensors([args, kwargs])]
+    feed = {port.name: array for port, array in zip(session.get_inputs(), given)}
+
+    def call(*_args, **_kwargs):
+        return [torch.from_numpy(array) for array in session.run(None, feed)]
+
+    return call, call(), {"verdict": "whole", "graphs": 1}
+
+
+WAYS = {"mlc": by_mlc, "inductor": by_inductor, "onnxruntime": by_onnxruntime}
+
+
+def record(name, way, seconds):
+    begin = time.perf_counter()
+    row = {"model": name, "way": way}
+    try:
+        module, args, kwargs = breadth_models.make(name)
+        with torch.inference_mode():
+            wanted = module(*args, **kwargs)
+    except Exception as error:  # the model itself does not run here
+        return row | {"verdict": "no model", "reasons": [plain(f"{type(error).__name__}: {error}")]}
+    row["weights"] = sum(p.numel() for p in module.parameters())
+    try:
+        with torch.inference_mode():
+            compiled, result, about = WAYS[way](module, args, kwargs)
+            row |= about
+            distance = difference(result, wanted)
+            row["difference"] = distance if distance != float("inf") else "other sizes or values"
+            row["right"] = distance <= BOUND
+            row["seconds"] = round(time.perf_counter() - begin, 1)
+            if seconds > 0:
+                rounds = [
+                    (seconds_of(lambda: compiled(*args, **kwargs), seconds), seconds_of(lambda: module(*args, **kwargs), seconds))
+                    for _ in range(5)
+                ]
+                row["ms"], row["eager_ms"] = (round(sorted(r[i] for r in rounds)[2] * 1e3, 3) for i in (0, 1))
+    except Exception as error:  # of any exporter or compiler
+        row |= {"verdict": "failed", "reasons": [plain(f"{type(error).__name__}: {error}")]}
+    return row
+
+
+if __name__ == "__main__":
+    print(json.dumps(record(sys.argv[1], sys.argv[2], float(sys.argv[3]))), flush=True)
