@@ -168,7 +168,7 @@ class Session:
                 memory[...] = array
                 table[i] = address
             elif array.flags.c_contiguous and array.dtype == dtype:
-                table[i] = array.__array_interface__["data"][0]
+                table[i] = _tensors.address_of(array)
             else:
                 self._copy(i, array)
         return kept
