@@ -11,7 +11,7 @@ import copy
 import logging
 import threading
 import warnings
-from typing import Any, ContextManager, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Collection, ContextManager, Dict, Iterator, List, Sequence, Tuple
 
 import torch
 
@@ -19,22 +19,27 @@ from ._reasons import Unsuited, first_line
 from ._store import Source
 
 _OWN_LOCK = threading.RLock()
+_REMARKS = ("torch.onnx", "torch.fx.experimental.symbolic_shapes")
 
 
 def _is_item(node: "torch.fx.Node") -> bool:
     return node.op == "call_method" and node.target in ("item", "tolist")
 
 
-def with_tensor_scalars(gm: "torch.fx.GraphModule") -> "torch.fx.GraphModule":
-    """The graph without `item` of inputs: Dynamo passes a float that varies as a tensor without
-    dimensions, which operators take in place of a number."""
+def with_tensor_scalars(
+    gm: "torch.fx.GraphModule",
+) -> "Tuple[torch.fx.GraphModule, List[int]]":
+    """The graph without `item` of inputs, and the positions of these inputs: Dynamo passes a float
+    that varies as a tensor without dimensions, which most operators take in place of a number."""
     graph = copy.deepcopy(gm.graph)
-    for node in list(graph.nodes):
-        if node.op == "placeholder" and node.users and all(map(_is_item, node.users)):
+    scalars = []
+    for place, node in enumerate(n for n in list(graph.nodes) if n.op == "placeholder"):
+        if node.users and all(map(_is_item, node.users)):
+            scalars.append(place)
             for user in list(node.users):
                 user.replace_all_uses_with(node)
                 graph.erase_node(user)
-    return torch.fx.GraphModule(gm, graph)
+    return torch.fx.GraphModule(gm, graph), scalars
 
 
 class Whole(torch.nn.Module):
@@ -47,9 +52,13 @@ class Whole(torch.nn.Module):
         constants: Sequence[int],
         wanted: Sequence[int],
         written: Sequence[int],
+        numbers: Collection[int] = (),
     ) -> None:
+        """`numbers` are positions of tensors that the graph needs as numbers: of these values."""
         super().__init__()
-        self.graph = with_tensor_scalars(gm)
+        self.graph, scalars = with_tensor_scalars(gm)
+        #: Positions of tensors that may become numbers.
+        self.scalars = [i for i in scalars if i not in numbers]
         self.fixed: Dict[int, Any] = {}
         #: Positions of the arguments that `forward` takes.
         self.free: List[int] = []
@@ -58,6 +67,8 @@ class Whole(torch.nn.Module):
         for i, arg in enumerate(args):
             if i in self.weights:
                 self.register_buffer(self.weights[i], arg.detach())
+            elif i in numbers:
+                self.fixed[i] = arg.item()
             elif isinstance(arg, torch.Tensor):
                 self.free.append(i)
             else:
@@ -84,20 +95,31 @@ def _export_lock() -> ContextManager[Any]:
 @contextlib.contextmanager
 def plain_mode() -> Iterator[None]:
     """Alone, without gradients, and without remarks of the exporter that no user can act on."""
-    logger = logging.getLogger("torch.onnx")
+    loggers = [logging.getLogger(name) for name in _REMARKS]
     with _export_lock():
-        level = logger.level
-        logger.setLevel(logging.ERROR)
+        levels = [logger.level for logger in loggers]
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
         try:
             with warnings.catch_warnings(), torch.inference_mode(False), torch.no_grad():
                 warnings.simplefilter("ignore")
                 yield
         finally:
-            logger.setLevel(level)
+            for logger, level in zip(loggers, levels):
+                logger.setLevel(level)
 
 
 class Writes(Exception):
     """The graph writes more arguments than were known; `places` are their positions."""
+
+    def __init__(self, places: List[int]) -> None:
+        super().__init__(str(places))
+        self.places = places
+
+
+class Numbers(Exception):
+    """An operator of the graph takes no tensor in place of a number; `places` are the positions of
+    the arguments that are to be numbers."""
 
     def __init__(self, places: List[int]) -> None:
         super().__init__(str(places))
@@ -139,7 +161,8 @@ def _sample(tensor: "torch.Tensor") -> "torch.Tensor":
 def export(whole: Whole, args: Sequence[Any], outputs: int) -> Source:
     """The ONNX file of the module: inputs x0, x1, ... and outputs y0, y1, ...
 
-    Unsuited, with the reason, if it cannot be written. Writes if `whole` has to copy more inputs.
+    Unsuited, with the reason, if it cannot be written. Writes if `whole` has to copy more inputs,
+    Numbers if it may be written with numbers in place of tensors.
     """
     source = Source()
     try:
@@ -156,5 +179,7 @@ def export(whole: Whole, args: Sequence[Any], outputs: int) -> Source:
     except (Unsuited, Writes):
         raise
     except Exception as error:  # any operator may fail in any way there
+        if whole.scalars:
+            raise Numbers(whole.scalars) from error
         raise Unsuited(f"it cannot be exported to ONNX: {first_line(error)}") from error
     return source

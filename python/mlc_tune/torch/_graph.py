@@ -15,7 +15,7 @@ import torch
 
 from .._errors import Error, UsageError
 from .._library import Library
-from ._export import Writes
+from ._export import Numbers, Writes
 from ._options import Options
 from ._plan import Plan, check_tensor
 from ._reasons import Unsuited, warn
@@ -92,6 +92,7 @@ class Graph:
         self._weights: Optional[_Weights] = None
         self._changes: Dict[int, int] = {}
         self._inputs: Set[int] = set()  # weights that became inputs
+        self._numbers: Set[int] = set()  # tensors whose values are constants
         self._warned: Set[str] = set()
         self._names = [str(node.target) for node in gm.graph.nodes if node.op == "placeholder"]
         count = sum(node.op.startswith("call_") for node in gm.graph.nodes)
@@ -139,6 +140,9 @@ class Graph:
         parts: List[Hashable] = []
         for i in weights.others:
             arg = args[i]
+            if i in self._numbers:
+                parts.append(arg.item())
+                continue
             parts.append((arg.shape, arg.stride()) if isinstance(arg, torch.Tensor) else arg)
         if torch.is_grad_enabled():
             parts.append(tuple(arg.requires_grad for arg in args if isinstance(arg, torch.Tensor)))
@@ -171,7 +175,9 @@ class Graph:
             try:
                 if not torch.equal(state, torch.get_rng_state()):
                     raise Unsuited("it draws random numbers, as dropout does in training")
-                self._plans[key] = self._plan(before, args, outputs, written)
+                plan = self._plan(before, args, outputs, written)
+                key = self._key(args, weights)  # which numbers may be part of since
+                self._plans[key] = plan
             except _WritesWeights as weight:
                 # Their old values are gone: the next call makes the plan.
                 self._inputs.update(weight.places)
@@ -234,13 +240,22 @@ class Graph:
                 raise _WritesWeights(sorted(weights))
             try:
                 plan = Plan(
-                    self._gm, before, args, outputs, self._weights.indices, written, self._options
+                    self._gm,
+                    before,
+                    args,
+                    outputs,
+                    self._weights.indices,
+                    written,
+                    self._options,
+                    self._numbers,
                 )
                 if not self._keep:
                     plan.source = None
                 return plan
             except Writes as more:
                 written |= set(more.places)
+            except Numbers as more:
+                self._numbers |= set(more.places)
             except UsageError:
                 raise  # an option is wrong
             except Error as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Collection, Iterable, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -95,8 +95,10 @@ class Plan:
         constants: Sequence[int],
         written: Iterable[int],
         options: Options,
+        numbers: Collection[int] = (),
     ) -> None:
-        """Compiles. `before` are the arguments as they were before eager mode gave `outputs`."""
+        """Compiles. `before` are the arguments as they were before eager mode gave `outputs`;
+        `numbers` are positions of tensors whose values are constants of the library."""
         self._layout = Layout(args, outputs)
         wanted = self._layout.wanted
         self._written = tuple(sorted(written))
@@ -105,7 +107,7 @@ class Plan:
         self._tensors = tuple(i for i, arg in enumerate(args) if isinstance(arg, torch.Tensor))
         if self.overlaps(args):
             raise Unsuited("it writes to memory that two of its tensors share")
-        whole = Whole(gm, args, constants, wanted, self._written)
+        whole = Whole(gm, args, constants, wanted, self._written, numbers)
         if not whole.free:
             raise Unsuited("it depends on weights alone")
         expected = [*(outputs[i] for i in wanted), *(args[i] for i in self._written)]

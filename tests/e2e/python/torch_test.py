@@ -57,6 +57,12 @@ class ValueTest(TorchTest):
         # The first value is a constant of its graph; all others share one library.
         self.check(model, *calls, runs=6)
 
+    def test_a_number_that_no_tensor_may_replace_is_a_constant(self):
+        model = lambda x, k: F.layer_norm(x, (4,), eps=k) * k  # noqa: E731
+        calls = [(torch.randn(3, 4), k) for k in (0.5, 1.5, 2.5)]
+        # Each value has a library of its own, which the second call with it runs.
+        self.check(model, *calls, *calls, runs=9)
+
     def test_numbers_of_all_types_are_taken(self):
         def model(x):
             return x + x, x.abs(), (x > 1), x.sum()
