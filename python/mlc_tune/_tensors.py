@@ -79,9 +79,10 @@ def info_of(port: Any) -> TensorInfo:
 
 
 def address_of(array: "np.ndarray[Any, Any]") -> int:
+    buffer: Any = array  # types of Python before 3.12 do not say that it is one
     try:
         # A quarter of the time of NumPy's own way.
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+        return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
     except (TypeError, ValueError, BufferError):
         # Not writable, not contiguous, empty, or of a type that has no buffer: bf16.
         address: int = array.__array_interface__["data"][0]
