@@ -40,4 +40,11 @@ static inline int Near(const float* actual, const float* expected, int64_t count
   return difference <= 1e-4f * largest;
 }
 
+/* The same numbers in each run. */
+static inline uint64_t Random(uint64_t below) {
+  static uint64_t state = 1;
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (state >> 33) % below;
+}
+
 #endif

@@ -291,6 +291,70 @@ static void TestFaults(void) {
   sized_model.close(model);
 }
 
+static int64_t RandomSize(void) {
+  static const int64_t kSomeSizes[] = {1, 2, 3, 4, 5, 16, 16, 0, -1, 24, INT64_MAX, INT64_MIN};
+  return kSomeSizes[Random(sizeof(kSomeSizes) / sizeof(kSomeSizes[0]))];
+}
+
+static const Row* FindRow(const Call* call) {
+  for (int r = 0; r < kRows; ++r) {
+    const Row* row = &kSizes[r];
+    if (row->batch == call->x_dims[0] && row->length == call->x_dims[1]) return row;
+  }
+  return NULL;
+}
+
+/* A right call with some numbers of it changed. */
+static void PrepareRandom(Call* call) {
+  const Row* row = &kSizes[Random(kRows)];
+  Prepare(call, row->batch, row->length, Random(2) == 0 ? 0 : 4);
+  Fill(call, row);
+  for (uint64_t changes = Random(4); changes > 0; --changes) {
+    mlc_tensor* tensor = Random(2) == 0 ? &call->inputs[Random(2)] : &call->outputs[Random(2)];
+    switch (Random(5)) {
+      case 0:
+        call->x_dims[Random(3)] = RandomSize();
+        break;
+      case 1:
+        call->y_dims[Random(2)] = RandomSize();
+        break;
+      case 2:
+        tensor->rank = (int32_t)Random(6) - 1;
+        break;
+      case 3:
+        tensor->dtype = (int32_t)Random(12) - 1;
+        break;
+      default:
+        tensor->bytes = Random(2) == 0 ? (int64_t)Random((uint64_t)tensor->bytes + 1) : INT64_MIN;
+    }
+  }
+}
+
+static void TestRandomCalls(void) {
+  mlc_model* model = Open();
+  mlc_session* session = Session(model);
+  int right = 0, refused = 0;
+  for (int i = 0; i < 5000; ++i) {
+    Call call;
+    PrepareRandom(&call);
+    const mlc_status status = Api()->run_tensors(session, call.inputs, call.outputs);
+    if (status == MLC_OK) {
+      const Row* row = FindRow(&call);
+      Expect(row != NULL && call.y_dims[0] == call.x_dims[0], "only right shapes run");
+      if (row != NULL) ++right;
+      continue;
+    }
+    ++refused;
+    Expect(status == MLC_INVALID_ARGUMENT || status == MLC_UNSUPPORTED_SIZE, "wrong calls fail");
+    Expect(strlen(sized_model.session_error(session)) > 0, "with a reason");
+    Expect(call.buffers.tokens[0] == (char)0xff, "and write nothing");
+  }
+  Expect(right > 500 && refused > 500, "both happen often");
+  for (int r = 0; r < kRows; ++r) ExpectRun(session, &kSizes[r], 0, "after random calls");
+  sized_model.destroy_session(session);
+  sized_model.close(model);
+}
+
 static mlc_status UseOnce(void) {
   const mlc_session_options options = {2};
   mlc_model* model = NULL;
@@ -328,6 +392,7 @@ int main(void) {
   TestSetSizes();
   TestWithoutSizes();
   TestFaults();
+  TestRandomCalls();
   TestMemoryThatIsRefused();
   printf("%d failed expectations\n", failures);
   return failures == 0 ? 0 : 1;
