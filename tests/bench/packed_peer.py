@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""Times ONNX Runtime's MatMulNBits in the cases of packed_bench, with weights that left the caches.
+"""Times products with weights of few bits in compiled libraries, and in ONNX Runtime beside them.
 
-    packed_peer.py [--threads 2] [--rounds 9]    prints one JSON object a case
+    packed_peer.py BIN_FOLDER [--threads 2] [--rounds 7] [--only TEXT] [--json FILE]
 
 A model has many products with weights of their own, of 256 MiB together, so that each product reads
-them from memory; the time is that of a run over the number of products. `accuracy_level` 1 computes
-in f32, 4 with activations rounded to 8 bits.
+them from memory; the time is that of a run over the number of products. Libraries have the default
+configs. A library that sums 256 MiB of its input says what memory gives. All take turns within a
+round; a figure is the median of the rounds. ONNX Runtime's accuracy_level 1 computes in f32, as the
+libraries do, and 4 with activations rounded to 8 bits. Needs numpy, onnx and onnxruntime.
 """
 
 import argparse
 import json
+import pathlib
 import statistics
+import subprocess
+import tempfile
 import time
 
 import numpy
@@ -18,67 +23,136 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
-BLOCK = 32
 DEPTH = 4096
 TOTAL_BYTES = 256 << 20
+CASES = [(rows, columns, bits, block, zeros)
+         for columns in (4096, 11008)
+         for rows, bits, block, zeros in ((1, 4, 32, False), (1, 4, 32, True), (1, 4, 128, False),
+                                          (1, 8, 32, False), (4, 4, 32, False), (16, 4, 32, False),
+                                          (128, 4, 32, False))]
 
 
-def product(index, rows, columns, bits, level):
-    blocks = DEPTH // BLOCK
-    codes = numpy.random.default_rng(index).integers(
-        0, 256, (columns, blocks, BLOCK * bits // 8), dtype=numpy.uint8)
-    scales = numpy.full((columns * blocks,), 0.01, dtype=numpy.float32)
-    names = [f"w{index}", f"s{index}"]
+def product(index, columns, bits, block, zeros, level):
+    random = numpy.random.default_rng(index)
+    blocks = DEPTH // block
+    arrays = {
+        f"w{index}": random.integers(0, 256, (columns, blocks, block * bits // 8), numpy.uint8),
+        f"s{index}": random.random(columns * blocks, numpy.float32) * 0.01}
+    if zeros:
+        arrays[f"z{index}"] = random.integers(0, 256, columns * blocks * bits // 8, numpy.uint8)
     node = helper.make_node(
-        "MatMulNBits", ["x", *names], [f"y{index}"], domain="com.microsoft", K=DEPTH, N=columns,
-        bits=bits, block_size=BLOCK, accuracy_level=level)
-    return node, [onnx.numpy_helper.from_array(codes, names[0]),
-                  onnx.numpy_helper.from_array(scales, names[1])]
+        "MatMulNBits", ["x", *arrays], [f"y{index}"], domain="com.microsoft", K=DEPTH, N=columns,
+        bits=bits, block_size=block, accuracy_level=level)
+    return node, [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]
 
 
-def model_of(rows, columns, bits, level):
-    count = max(4, TOTAL_BYTES // (columns * DEPTH * bits // 8))
+def weight_bytes(columns, bits, block, zeros):
+    return DEPTH * columns * bits // 8 + DEPTH // block * columns * (5 if zeros else 4)
+
+
+def model_of(case, level):
+    rows, columns, bits, block, zeros = case
+    count = max(4, TOTAL_BYTES // weight_bytes(columns, bits, block, zeros))
     nodes, constants = [], []
     for index in range(count):
-        node, own = product(index, rows, columns, bits, level)
+        node, own = product(index, columns, bits, block, zeros, level)
         nodes.append(node)
         constants += own
     outputs = [helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT, [rows, columns])
                for i in range(count)]
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [rows, DEPTH])
+    return finished(nodes, x, outputs, constants), count
+
+
+def finished(nodes, x, outputs, constants):
     graph = helper.make_graph(nodes, "products", [x], outputs, constants)
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
-    return model.SerializeToString(), count
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
-def microseconds(rows, columns, bits, level, threads, rounds):
-    data, count = model_of(rows, columns, bits, level)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    x = numpy.random.default_rng(0).standard_normal((rows, DEPTH), dtype=numpy.float32)
-    session.run(None, {"x": x})
-    samples = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        session.run(None, {"x": x})
-        samples.append((time.perf_counter() - start) / count * 1e6)
-    return statistics.median(samples)
+def reading_model():
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [TOTAL_BYTES // 4])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [])
+    return finished([helper.make_node("ReduceSum", ["x"], ["y"], keepdims=0)], x, [y], [])
+
+
+class Library:
+    def __init__(self, programs, model, folder, threads):
+        self.run = [programs / "mlc-run", folder, "--threads", str(threads), "--json",
+                    "--bench", "0.4"]
+        path = folder.with_suffix(".onnx")
+        onnx.save(model, path)
+        subprocess.run([programs / "mlc-compile", "--model", path, "-o", folder, "--target", "cpu"],
+                       check=True, capture_output=True)
+        path.unlink()
+
+    def microseconds(self):
+        done = subprocess.run(self.run, check=True, capture_output=True, text=True)
+        return json.loads(done.stdout)["latency_ms"]["median"] * 1e3
+
+
+class Peer:
+    def __init__(self, model, rows, threads):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        self.session = onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        self.x = {"x": numpy.random.default_rng(0).standard_normal((rows, DEPTH), numpy.float32)}
+        self.session.run(None, self.x)
+
+    def microseconds(self):
+        samples = []
+        for _ in range(3):
+            start = time.perf_counter()
+            self.session.run(None, self.x)
+            samples.append(time.perf_counter() - start)
+        return statistics.median(samples) * 1e6
+
+
+def measured(case, reader, programs, folder, options):
+    rows, columns, bits, block, zeros = case
+    model, count = model_of(case, 1)
+    ways = {"library": Library(programs, model, folder / "library", options.threads),
+            "onnxruntime_level_1": Peer(model, rows, options.threads),
+            "onnxruntime_level_4": Peer(model_of(case, 4)[0], rows, options.threads)}
+    times = {name: [] for name in ways}
+    reading = []
+    for _ in range(options.rounds):
+        reading.append(TOTAL_BYTES / reader.microseconds() / 1e3)
+        for name, way in ways.items():
+            times[name].append(way.microseconds() / count)
+    middle = {name + "_us": round(statistics.median(samples), 1) for name, samples in times.items()}
+    stored = weight_bytes(columns, bits, block, zeros)
+    rates = [stored / us / 1e3 for us in times["library"]]
+    return {"case": f"{rows}x{DEPTH}x{columns}, {bits} bits by {block}" +
+                    (" with zeros" if zeros else ""),
+            **middle, "weights_gb_s": round(statistics.median(rates), 2),
+            "reading_gb_s": round(statistics.median(reading), 2),
+            "share_of_reading": round(statistics.median(
+                rate / read for rate, read in zip(rates, reading)), 3)}
 
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("programs", type=pathlib.Path)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--json")
     options = parser.parse_args()
-    for columns in (4096, 11008):
-        for rows, bits in ((1, 4), (1, 8), (4, 4), (16, 4), (128, 4)):
-            times = {f"accuracy_level_{level}_us": round(
-                microseconds(rows, columns, bits, level, options.threads, options.rounds), 1)
-                for level in (1, 4)}
-            print(json.dumps({"case": f"{rows}x{DEPTH}x{columns} {bits} bits by {BLOCK}", **times}),
-                  flush=True)
+    results = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        reader = Library(options.programs, reading_model(), folder / "reading", options.threads)
+        for case in CASES:
+            if options.only not in f"{case[0]}x{DEPTH}x{case[1]}, {case[2]} bits":
+                continue
+            results.append(measured(case, reader, options.programs, folder, options))
+            print(json.dumps(results[-1]), flush=True)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(
+            {"threads": options.threads, "rounds": options.rounds,
+             "onnxruntime": onnxruntime.__version__, "cases": results}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

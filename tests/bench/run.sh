@@ -6,7 +6,8 @@
 #                default: a virtual environment in build/bench/venv, made when it is missing
 #     --trials   for resnet50; the other networks get 400 at most. Default: 2000
 #     --build    a build folder to use instead of build/release
-#     --only     of: tune, models, breadth, convolutions, memory_bound, search, costs, log, worker, service
+#     --only     of: tune, models, breadth, convolutions, memory_bound, few_bits, search, costs, log, worker,
+#                service
 # Results go to build/bench/results/*.md; docs/benchmarks/cpu.md keeps the published ones. Nothing else should run meanwhile.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -16,7 +17,7 @@ work=$root/build/bench
 results=$work/results
 bin=$root/build/release/bin
 programs=$root/build/release/bench
-python= trials=2000 only=tune,models,breadth,convolutions,memory_bound,search,costs,log,worker,service
+python= trials=2000 only=tune,models,breadth,convolutions,memory_bound,few_bits,search,costs,log,worker,service
 networks=(resnet50 mobilenet_v2 resnet18 bert_base gpt2 vit_b_16)
 while (($# > 0)); do
   case $1 in
@@ -95,6 +96,7 @@ fi
 if wanted memory_bound; then
   step "Memory-bound kernels against the copy bandwidth" tee_to memory_bound.txt "$programs/memory_bench" limit=40
 fi
+if wanted few_bits; then step "Products with weights of few bits" tee_to few_bits.txt "$programs/packed_bench"; fi
 if wanted search; then
   step "Few trials against many; a second tuning" tee_to search.md python3 "$bench/search_quality.py" --bin "$bin" --work "$work" \
     --trials "$trials" --budget 420
