@@ -306,6 +306,11 @@ Status ModelLibrary::Run() {
   return CheckRun(api_->run(session_, buffers_->inputs.data(), buffers_->outputs.data()));
 }
 
+Status ModelLibrary::RunOn(const std::vector<const void*>& inputs,
+                           const std::vector<void*>& outputs) {
+  return CheckRun(api_->run(session_, inputs.data(), outputs.data()));
+}
+
 Result<std::vector<double>> ModelLibrary::RunTimed(int runs) {
   std::vector<double> times(static_cast<size_t>(runs));
   MLC_TRY(CheckRun(api_->run_timed(session_, buffers_->inputs.data(), buffers_->outputs.data(),

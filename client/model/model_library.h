@@ -49,6 +49,10 @@ class ModelLibrary {
   // Seeded values: normal floats, small integers.
   void SetRandomInputs(uint64_t seed);
   Status Run();
+  // On buffers of the caller, one a port, aligned to 64 bytes.
+  Status RunOn(const std::vector<const void*>& inputs, const std::vector<void*>& outputs);
+  // The input whose buffer may also be passed for the output, which a run then updates; -1: none.
+  int in_place_input(int output) const { return api_->in_place_input(model_, output); }
   // The times of `runs` consecutive runs in nanoseconds.
   Result<std::vector<double>> RunTimed(int runs);
   // One time per step, in nanoseconds.

@@ -59,7 +59,8 @@ void AddSizes(const Plans& plans, const std::string& upper, std::string& text) {
 
 }  // namespace
 
-std::string CHeader(const Plans& plans, const std::string& name) {
+std::string CHeader(const Plans& plans, std::span<const InPlacePair> in_place,
+                    const std::string& name) {
   const std::string upper = Upper(name);
   std::string text = "/* A compiled model. Use: see mlc_model.h" +
                      std::string(plans.has_sizes() ? " and mlc_sizes.h" : "") + "; link with lib" +
@@ -68,6 +69,10 @@ std::string CHeader(const Plans& plans, const std::string& name) {
                      (plans.has_sizes() ? "#include \"mlc_sizes.h\"\n" : "") + "\n";
   AddPorts(plans, &Plan::inputs, upper + "_INPUT", text);
   AddPorts(plans, &Plan::outputs, upper + "_OUTPUT", text);
+  for (const InPlacePair& pair : in_place) {
+    text += "#define " + upper + "_OUTPUT_" + std::to_string(pair.output) + "_IN_PLACE_INPUT " +
+            std::to_string(pair.input) + " /* may share its buffer */\n";
+  }
   if (plans.has_sizes()) AddSizes(plans, upper, text);
   text += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\nextern const mlc_model_api " + name +
           "_model;\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+
+#include "compiler/package/in_place.h"
 
 namespace mlc::package {
 
@@ -64,6 +67,14 @@ std::vector<mlc_operand> OperandsOf(int step_index, const graph::Step& step,
   return rows;
 }
 
+// Which of the operands is the port. REQUIRES: one is.
+int32_t PlaceOf(const std::vector<mlc_operand>& operands, int32_t kind, int32_t index) {
+  const auto found = std::ranges::find_if(operands, [&](const mlc_operand& operand) {
+    return operand.kind == kind && operand.index == index;
+  });
+  return static_cast<int32_t>(found - operands.begin());
+}
+
 }  // namespace
 
 int64_t AddSteps(ImageBuilder& builder, const graph::Program& program, const Plan& plan,
@@ -79,6 +90,11 @@ int64_t AddSteps(ImageBuilder& builder, const graph::Program& program, const Pla
     operands.push_back(builder.AddTable(places));
     mlc_step row = needs(kernel);
     row.operand_count = static_cast<int32_t>(places.size());
+    row.copied = row.copy = -1;
+    if (const auto pair = InPlacePairOf(program, plan, s, kernel)) {
+      row.copied = PlaceOf(places, MLC_AT_INPUT, pair->input);
+      row.copy = PlaceOf(places, MLC_AT_OUTPUT, pair->output);
+    }
     image.operand_count += row.operand_count + 2;
     image.workspace_bytes = std::max(image.workspace_bytes, row.workspace_bytes);
     image.thread_bytes = std::max(image.thread_bytes, row.thread_bytes);

@@ -47,6 +47,8 @@ constexpr ApiMember kApiMembers[] = {
      "mlc_device_session_error"},
     {offsetof(mlc_model_api, run_device), "mlc_runtime_run_device", "mlc_device_run_device"},
     {offsetof(mlc_model_api, run_timed), "mlc_runtime_run_timed", "mlc_device_run_timed"},
+    {offsetof(mlc_model_api, in_place_input), "mlc_runtime_in_place_input",
+     "mlc_runtime_in_place_input"},
 };
 
 // Everything of the image that CPUs and GPUs share.

@@ -141,9 +141,11 @@ class LibraryWriter {
   }
 
   Status MakeHeaders() {
+    const std::vector<InPlacePair> in_place =
+        InPlacePairs(program_, plans_, OwnKernels(program_, kernels_));
     MLC_TRY(WriteText(work_.File("mlc_model.h"), SharedHeader()));
     if (plans_.has_sizes()) MLC_TRY(WriteText(work_.File("mlc_sizes.h"), SizesHeader()));
-    return WriteText(work_.File(options_.name + ".h"), CHeader(plans_, options_.name));
+    return WriteText(work_.File(options_.name + ".h"), CHeader(plans_, in_place, options_.name));
   }
 
   Status MoveIn() {

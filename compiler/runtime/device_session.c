@@ -100,9 +100,12 @@ int mlc_device_launch_step(mlc_device_session* session, int32_t step, int first)
   for (int32_t s = 0; s < step; ++s) at += image->base.steps[s].operand_count + 2;
   const int32_t k = image->step_kernels[step];
   const mlc_device_kernel* kernel = &image->kernels[k];
-  for (int64_t i = 0; i < kernel->launch_count; ++i) {
+  const mlc_step* row = &image->base.steps[step];
+  const mlc_cu_ptr* buffers = session->arguments + at;
+  const int64_t done = row->copied >= 0 && buffers[row->copied] == buffers[row->copy];
+  for (int64_t i = done; i < kernel->launch_count; ++i) {
     const mlc_device_launch* launch = &kernel->launches[i];
-    const int programmatic = launch->awaits != 0 && !(first && i == 0);
+    const int programmatic = launch->awaits != 0 && !(first && i == done);
     const int result = mlc_cuda_launch(&model->cuda, model->functions[model->first_function[k] + i],
                                        launch->grid, launch->block, launch->block_bytes,
                                        session->stream, session->parameters + at, programmatic);

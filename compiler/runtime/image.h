@@ -29,6 +29,10 @@ typedef struct mlc_step {
   int64_t thread_bytes;
   int32_t phase_count;
   int32_t operand_count;
+  /* The operands between which the first phase (on a GPU: the first launch) copies, without another
+     effect; both -1: there are none. If both are one buffer, the step begins with the second. */
+  int32_t copied;
+  int32_t copy;
 } mlc_step;
 
 /* Bits of required_features. */
@@ -113,6 +117,7 @@ mlc_status mlc_runtime_open_with(const mlc_model_api* api, const mlc_open_option
                                  mlc_model** model);
 int32_t mlc_runtime_device(const mlc_model* model);
 const char* mlc_runtime_session_error(const mlc_session* session);
+int32_t mlc_runtime_in_place_input(const mlc_model* model, int32_t output);
 mlc_status mlc_runtime_run_device(mlc_session* session, void* stream, const void* const* inputs,
                                   void* const* outputs);
 mlc_status mlc_runtime_run_timed(mlc_session* session, const void* const* inputs,

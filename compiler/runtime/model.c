@@ -15,6 +15,7 @@
 
 #include "compiler/runtime/image.h"
 #include "compiler/runtime/model_state.h"
+#include "compiler/runtime/session_state.h"
 
 #if defined(__x86_64__)
 /* Asks the CPU itself: the compiler's own query needs its support library. AVX2 with FMA, and
@@ -126,6 +127,24 @@ const mlc_port* mlc_runtime_input(const mlc_model* model, int32_t index) {
 const mlc_port* mlc_runtime_output(const mlc_model* model, int32_t index) {
   if (index < 0 || index >= model->image->output_count) return NULL;
   return &model->image->outputs[index];
+}
+
+/* The input that the plan updates in place to make the output, or -1. */
+static int32_t InPlaceInput(const mlc_image* image, int32_t output) {
+  for (int32_t s = 0; s < image->step_count; ++s) {
+    const mlc_step* step = &image->steps[s];
+    if (step->copied < 0 || step->operands[step->copy].index != output) continue;
+    return step->operands[step->copied].index;
+  }
+  return -1;
+}
+
+int32_t mlc_runtime_in_place_input(const mlc_model* model, int32_t output) {
+  const int32_t input = InPlaceInput(mlc_plan(model->image, 0), output);
+  for (int32_t p = 1; p < mlc_plan_count(model->image); ++p) {
+    if (InPlaceInput(mlc_plan(model->image, p), output) != input) return -1;
+  }
+  return input;
 }
 
 int32_t mlc_runtime_step_count(const mlc_model* model) { return model->image->step_count; }

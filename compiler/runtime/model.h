@@ -95,7 +95,8 @@ struct mlc_model_api {
                                mlc_session** session);
   void (*destroy_session)(mlc_session* session);
   /* inputs and outputs: one pointer per port, in order. Buffers aligned to 64 bytes are used in
-     place; others are copied. Outputs may not overlap inputs. Returns when the outputs are written.
+     place; others are copied. Outputs may not overlap inputs, but for whole buffers that
+     in_place_input allows. Returns when the outputs are written.
    */
   mlc_status (*run)(mlc_session* session, const void* const* inputs, void* const* outputs);
 
@@ -128,6 +129,10 @@ struct mlc_model_api {
                           int32_t runs, double* run_ns);
   /* Libraries of several sizes; null: there is one. */
   const mlc_sizes_api* sizes;
+  /* The input whose buffer may also be passed as this output: a run then updates the buffer, for
+     example a cache of keys and values, where it otherwise copies all of it. -1: there is none, or
+     `output` is out of range. */
+  int32_t (*in_place_input)(const mlc_model* model, int32_t output);
 };
 
 /* A shared library exports its table, a `const mlc_model_api`, as NAME_model and also under this

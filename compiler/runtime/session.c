@@ -205,7 +205,8 @@ static mlc_status Run(mlc_session* session, const void* const* inputs, void* con
   mlc_pool_begin(session->pool);
   for (int32_t s = 0; s < image->step_count; ++s) {
     const mlc_step* step = &image->steps[s];
-    mlc_run_phases(session->pool, step->phases, step->phase_count, buffers);
+    const int32_t done = step->copied >= 0 && buffers[step->copied] == buffers[step->copy];
+    mlc_run_phases(session->pool, step->phases + done, step->phase_count - done, buffers);
     buffers += step->operand_count + 2;
     if (step_ns != NULL) {
       const double now = NowNs();

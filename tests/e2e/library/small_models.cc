@@ -107,6 +107,18 @@ Graph Sized(int64_t batch, int64_t length) {
   return graph;
 }
 
+Graph Cache(int64_t positions) {
+  Graph graph;
+  const ValueId past = graph.Input({DType::kF32, {positions, 4}, {}}, "past");
+  const ValueId row = graph.Input({DType::kF32, {1, 4}, {}}, "row");
+  const ValueId place = graph.Input({DType::kI64, {1, 1}, {}}, "place");
+  const ValueId present = Add(graph, Op::kScatterND, {past, place, row});
+  graph.outputs() = {present,
+                     graph.Pointwise(ScalarOp::kMul, {present, graph.Splat(DType::kF32, 2)})};
+  graph.output_names() = {"present", "twice"};
+  return graph;
+}
+
 float InputValue(int port, int64_t i) {
   return static_cast<float>((i * 37 + port * 11) % 101) / 50.0f - 1.0f;
 }

@@ -20,6 +20,10 @@ graph::Graph Convolutional();
 // inputs that share a dimension, two outputs.
 graph::Graph Sized(int64_t batch, int64_t length);
 
+// A cache[positions,4] with a row written to a place, and twice the result: of the three inputs the
+// first one may be updated in place.
+graph::Graph Cache(int64_t positions);
+
 // Element i of input `port`: the same formula stands in library_test.c.
 float InputValue(int port, int64_t i);
 graph::TensorDataRef InputTensor(const graph::Graph& graph, int port);

@@ -2,6 +2,7 @@
 //   DIR/{first,second}    a perceptron and a convolutional model, weights embedded
 //   DIR/beside            the perceptron with its weights in a file
 //   DIR/sized             a model with two dimensions, several sizes each
+//   DIR/cache             a cache that a row is written to
 //   DIR/expected.h        outputs by the reference evaluator
 #include <cstdio>
 #include <fstream>
@@ -90,6 +91,7 @@ Status WriteAll(const std::string& directory) {
   MLC_TRY(WriteModel(directory, "second", Convolutional(), true));
   MLC_TRY(WriteModel(directory, "beside", Perceptron(), false));
   MLC_TRY(WriteSized(directory));
+  MLC_TRY(WriteModel(directory, "cache", Cache(6), true));
   std::ofstream out(directory + "/expected.h");
   MLC_TRY(WriteExpected("Perceptron", Perceptron(), out));
   MLC_TRY(WriteExpected("Convolutional", Convolutional(), out));

@@ -103,7 +103,7 @@ TEST(Plans, WhatIsNoSetOfSizesIsRefused) {
 TEST(Plans, TheHeaderDeclaresTheSizes) {
   const Result<MergedPrograms> merged = Merged({{2, 3}, {2, 7}, {4, 3}, {4, 7}});
   ASSERT_TRUE(merged.ok()) << merged.status().message();
-  const std::string header = CHeader(merged->plans, "net");
+  const std::string header = CHeader(merged->plans, {}, "net");
   for (const char* line :
        {"#include \"mlc_sizes.h\"\n",
         "#define NET_INPUT_1_BYTES 256 /* f32[2,16] to f32[4,16] */\n", "#define NET_DIM_COUNT 2\n",
