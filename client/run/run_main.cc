@@ -25,6 +25,7 @@
 #include "client/model/dims.h"
 #include "client/model/model_library.h"
 #include "client/model/tensor_files.h"
+#include "client/run/generate_command.h"
 #include "client/run/run_page.h"
 #include "client/run/run_report.h"
 #include "compiler/graph/evaluate/evaluate.h"
@@ -50,6 +51,7 @@ struct Options {
   bool json = false;
   std::string html;
   std::vector<std::string> dims;
+  GenerateOptions generate;
 };
 
 std::vector<std::string> OutputNames(const ModelLibrary& library) {
@@ -166,6 +168,10 @@ Result<ExitCode> RunLibrary(const Options& options) {
   target::KeepToPlaces(threads);
   const std::unique_ptr<ModelLibrary> library =
       MLC_TRY(ModelLibrary::Open(options.directory, threads, options.device));
+  if (options.generate.tokens > 0) {
+    MLC_TRY(RunGenerate(*library, options.generate, options.seed, options.json));
+    return ExitCode::kOk;
+  }
   std::vector<RunReport> reports;
   for (const Dims& combination : sizes.combinations) {
     MLC_TRY(SetInputs(*library, options, combination));
@@ -196,7 +202,8 @@ constexpr char kFooter[] =
     "Examples\n"
     "  mlc-run resnet50 --bench 3\n"
     "  mlc-run resnet50 --inputs in --check expected --bench 3\n"
-    "  mlc-run --reference resnet50.onnx --inputs in --outputs expected";
+    "  mlc-run --reference resnet50.onnx --inputs in --outputs expected\n"
+    "  mlc-run qwen3 --generate 20 --prompt 151644,8948,198";
 
 consteval const char* SettingHelp(std::string_view name) {
   return settings::HelpOf(settings::Program::kRun, name);
@@ -225,7 +232,8 @@ void AddTensorFlags(CLI::App& app, Options& options) {
   transport::BeginGroup(app, "Inputs and outputs");
   app.add_option("--inputs", options.inputs,
                  "folder with input_K.pb or input_K.npy; random inputs without it");
-  app.add_option("--seed", options.seed, "seed of the random inputs")->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of the random inputs and of drawn tokens")
+      ->capture_default_str();
   app.add_option("--outputs", options.outputs, "write output_K.pb there");
   app.add_option("--check", options.check, "folder with the expected output_K.pb or output_K.npy");
   app.add_option("--rtol", options.rtol, "tolerance over the largest magnitude of the reference")
@@ -261,6 +269,7 @@ int Main(int argc, char** argv) {
   AddCommonFlags(app, options);
   settings.AddFlags(app);
   AddTensorFlags(app, options);
+  AddGenerateFlags(app, options.generate);
   if (const std::optional<int> end = settings.Parse(app, argc, argv, std::cout, std::cerr)) {
     return *end;
   }

@@ -4,7 +4,11 @@
 decoder_test.py BIN_FOLDER SOURCE_FOLDER
 """
 
+import json
+import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 
 import place
@@ -145,6 +149,85 @@ class DecoderTest(unittest.TestCase):
             self.assertGreater(np.abs(first - whole).max(), least)  # they are not whole
             for other in others:
                 self.assertLess(np.abs(other - first).max(), TOLERANCE * np.abs(first).max())
+
+
+class GenerateTest(unittest.TestCase):
+    """mlc-run --generate, on libraries for steps of 1 and of 4 tokens."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.TemporaryDirectory(prefix="mlc-generate-")
+        cls.folder = pathlib.Path(cls.work.name)
+        for form in ("fixed", "genai"):
+            cls.compile(form, form, "sequence=1,4")
+        cls.compile("fixed", "long", "sequence=4")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.work.cleanup()
+
+    @classmethod
+    def compile(cls, form, name, dim):
+        model = decoders.decoder("qwen3", form, 1, "sequence", 0, CACHE, 0, True)
+        path = cls.folder / f"{name}.onnx"
+        path.write_bytes(model.SerializeToString())
+        program = place.BIN / "mlc-compile"
+        command = [program, "--model", path, "--target", "cpu", "--dim", dim, "-o", cls.folder / name]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def generate(self, name, *flags):
+        command = [place.BIN / "mlc-run", self.folder / name, *map(str, flags)]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def tokens(self, name, *flags):
+        said = self.generate(name, "--json", *flags)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        return json.loads(said.stdout)["tokens"]
+
+    def expected(self, count):
+        model = decoders.decoder("qwen3", "growing", 1, 1, 0, 1, 0, True)
+        plain, ids = Plain("qwen3", decoders.reduced("qwen3"), model), list(TOKENS[:7])
+        for _ in range(count):
+            ids.append(int(plain.logits(ids)[-1].argmax()))
+        return ids[7:]
+
+    PROMPT = ("--prompt", ",".join(map(str, TOKENS[:7])))
+
+    def test_the_likeliest_tokens_are_those_of_a_plain_decoder(self):
+        expected = self.expected(6)
+        for form in ("fixed", "genai"):
+            self.assertEqual(self.tokens(form, "--generate", 6, *self.PROMPT), expected)
+        text = self.generate("fixed", "--generate", 6, *self.PROMPT)
+        self.assertEqual(text.stdout.splitlines()[0], " ".join(map(str, expected)))
+        self.assertIn("prompt: 7 tokens", text.stdout)
+
+    def test_an_end_token_ends_the_sequence(self):
+        expected = self.expected(6)
+        end = ("--end-token", expected[2])
+        first = expected.index(expected[2]) + 1
+        self.assertEqual(self.tokens("fixed", "--generate", 6, *end, *self.PROMPT), expected[:first])
+
+    def test_drawn_tokens_follow_the_seed(self):
+        drawn = ("--generate", 6, "--temperature", 1.5, "--top-k", 50, "--top-p", 0.95, *self.PROMPT)
+        one, other, again = (self.tokens("fixed", *drawn, "--seed", seed) for seed in (1, 2, 1))
+        self.assertEqual(one, again)
+        self.assertNotEqual(one, other)
+
+    def test_what_cannot_be_generated_is_explained(self):
+        bad, usage = 65, 2
+        for code, name, flags, words in (
+            (bad, "fixed", ("--generate", 7, *self.PROMPT), "too many for a cache of 12 positions"),
+            (bad, "fixed", ("--generate", 1, "--prompt", "1,200"), "token 200 is outside of the vocabulary"),
+            (bad, "fixed", ("--generate", 1, "--prompt", "1,x"), "'x' is no token"),
+            (bad, "long", ("--generate", 2, "--prompt", "1,2,3,4"), "has no step of one token"),
+            (bad, "long", ("--generate", 1, "--prompt", "1,2,3"), "is not made of steps of 4"),
+            (usage, "fixed", ("--generate", 1), "--prompt"),
+            (usage, "fixed", ("--prompt", "1"), "--generate"),
+        ):
+            with self.subTest(flags=flags):
+                said = self.generate(name, *flags)
+                self.assertEqual(said.returncode, code)
+                self.assertIn(words, said.stderr)
 
 
 if __name__ == "__main__":
