@@ -62,7 +62,7 @@ class Whole(torch.nn.Module):
         self.fixed: Dict[int, Any] = {}
         #: Positions of the arguments that `forward` takes.
         self.free: List[int] = []
-        self.weights = {i: f"w{i}" for i in constants}
+        self.weights = {i: f"w{place}" for place, i in enumerate(constants)}
         self._wanted, self._written = list(wanted), set(written)
         for i, arg in enumerate(args):
             if i in self.weights:
@@ -173,7 +173,7 @@ def export(whole: Whole, args: Sequence[Any], outputs: int) -> Source:
             save(
                 program,
                 source,
-                input_names=[f"x{i}" for i in whole.free],
+                input_names=[f"x{i}" for i in range(len(whole.free))],
                 output_names=[f"y{i}" for i in range(outputs)],
             )
     except (Unsuited, Writes):

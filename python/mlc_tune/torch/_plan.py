@@ -127,7 +127,7 @@ class Plan:
             _check_value(got, tensor, _EXACT if exact else _HALF)
 
     def _bind(self, free: Sequence[int], args: Sequence[Any], expected: Sequence[Any]) -> None:
-        names = {f"x{i}": i for i in free}
+        names = {f"x{place}": i for place, i in enumerate(free)}
         try:
             self._feeds = [names[info.name] for info in self.library.inputs]
             places = {info.name: place for place, info in enumerate(self.library.outputs)}

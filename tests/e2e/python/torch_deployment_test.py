@@ -238,6 +238,24 @@ class TuningTest(TorchTest):
                 self.assert_same(compiled(x[:5]), model(x[:5]))
             self.assertEqual(len(runs), 1)
 
+    def test_a_graph_of_sizes_that_vary_gets_what_tuning_found(self):
+        model, x = Perceptron(24).eval(), torch.randn(16, 4)
+        compiled = torch.compile(model, backend="mlc", options={"threads": 1})
+        with torch.no_grad(), library_runs() as runs:
+            for size in (16, 9, 9):  # from the second size on, sizes are arguments of the graph
+                compiled(x[:size])
+            before = runs[-1].library
+            mlc_tune.torch.tune(
+                compiled,
+                (x[:9],),
+                trials=4,
+                log=place.SCRATCH + "/sizes.db",
+                threads=1,
+                progress=False,
+            )
+            self.assert_same(compiled(x[:9]), model(x[:9]))
+            self.assertIsNot(runs[-1].library, before)
+
     def test_what_cannot_be_tuned_is_said(self):
         with self.assertRaisesRegex(mlc_tune.UsageError, "'log' or 'server'"):
             mlc_tune.torch.tune(Perceptron(), (torch.randn(2, 4),))
