@@ -14,21 +14,34 @@ constexpr double kWorst = std::numeric_limits<double>::infinity();
 // Log time added for each untimed candidate nearby: similar candidates add little information.
 constexpr double kCrowding = 0.03;
 constexpr int kShortList = 24;
-// Results without an improvement after which the search descends, and explores again.
+// Results without an improvement after which the search descends, and starts elsewhere as well.
 constexpr int64_t kDescendAfter = 10;
-constexpr int64_t kExploreAfter = 30;
+constexpr int64_t kRestartAfter = 30;
+// Results without an improvement after which every other choice ignores earlier jobs.
+constexpr int64_t kMistrustAfter = 20;
 // Moves predicted this much slower than the incumbent (log) are not worth a trial.
-constexpr double kMostPredictedLoss = 0.10;
+constexpr double kMostPredictedLoss = 0.30;
+// Steps of one knob in a descent: uneven knobs hide what lies beyond the next value.
+constexpr int kDescentReach = 16;
 constexpr int kMaxPool = 6000;
 constexpr int kMutants = 160;
 constexpr int64_t kGrowEvery = 3;  // results
 
-enum class Arm : uint8_t { kModel, kPrior, kNeighbour, kRandom };
+enum class Arm : uint8_t { kModel, kPrior, kNeighbour, kRandom, kRestart };
 
 constexpr std::array kPortfolio = {Arm::kModel, Arm::kPrior,     Arm::kModel, Arm::kNeighbour,
                                    Arm::kPrior, Arm::kNeighbour, Arm::kModel, Arm::kRandom};
 constexpr std::array kDescent = {Arm::kNeighbour, Arm::kModel,     Arm::kNeighbour,
                                  Arm::kNeighbour, Arm::kNeighbour, Arm::kRandom};
+constexpr std::array kRestarts = {Arm::kRestart, Arm::kModel, Arm::kRestart, Arm::kNeighbour,
+                                  Arm::kRestart, Arm::kPrior, Arm::kRestart, Arm::kRandom};
+
+Arm ArmOf(int64_t choice, int64_t stale) {
+  const auto turn = static_cast<size_t>(choice);
+  if (stale < kDescendAfter) return kPortfolio[turn % kPortfolio.size()];
+  if (stale < kRestartAfter) return kDescent[turn % kDescent.size()];
+  return kRestarts[turn % kRestarts.size()];
+}
 
 }  // namespace
 
@@ -53,11 +66,10 @@ void CandidateArms::GrowNow(int64_t trials) {
 }
 
 // The best score among free candidates, those like what is under way set back.
-int CandidateArms::BestPredicted(bool prior_alone) {
+int CandidateArms::BestPredicted(Basis basis) {
   std::vector<std::pair<double, int>> order;
   for (int i = 0; i < pool_.size(); ++i) {
-    if (tried_.Free(i))
-      order.emplace_back(prior_alone ? scores_.PriorScore(i) : scores_.Score(i), i);
+    if (tried_.Free(i)) order.emplace_back(scores_.Score(i, basis), i);
   }
   const auto keep = static_cast<int64_t>(std::min<size_t>(kShortList, order.size()));
   std::partial_sort(order.begin(), order.begin() + keep, order.end());
@@ -76,17 +88,17 @@ int CandidateArms::BestPredicted(bool prior_alone) {
   return best;
 }
 
-int CandidateArms::BestNeighbour(int64_t stale) {
+int CandidateArms::BestNeighbour(int64_t stale, Basis basis) {
   if (times_.best() < 0) return Pool::kIllegal;
-  const double bar = scores_.Score(times_.best()) + kMostPredictedLoss;
   int best = Pool::kIllegal;
-  double best_score = bar;
+  double best_score = scores_.Score(times_.best(), basis) + kMostPredictedLoss;
   for (int incumbent : times_.Fastest(stale > kDescendAfter ? 2 : 3)) {
-    const std::vector<int> near = pool_.Neighbours(incumbent);
+    const std::vector<int> near =
+        pool_.Neighbours(incumbent, stale < kDescendAfter ? 1 : kDescentReach);
     scores_.Update(times_);
     for (int candidate : near) {
-      if (!tried_.Free(candidate) || scores_.Score(candidate) >= best_score) continue;
-      best_score = scores_.Score(candidate);
+      if (!tried_.Free(candidate) || scores_.Score(candidate, basis) >= best_score) continue;
+      best_score = scores_.Score(candidate, basis);
       best = candidate;
     }
   }
@@ -108,14 +120,22 @@ int CandidateArms::RandomOne() {
   return chosen;
 }
 
+CandidateArms::Basis CandidateArms::BasisOf(bool prior, int64_t stale) const {
+  if (stale >= kMistrustAfter && choices_ % 2 == 0) return Basis::kOwn;
+  return prior && stale < kRestartAfter ? Basis::kPrior : Basis::kBoth;
+}
+
 int CandidateArms::Choose(int64_t stale, const char*& arm) {
-  const bool descends = stale >= kDescendAfter && stale < kExploreAfter;
-  const auto choice = static_cast<size_t>(choices_++);
-  const Arm wanted =
-      descends ? kDescent[choice % kDescent.size()] : kPortfolio[choice % kPortfolio.size()];
+  const Arm wanted = ArmOf(choices_++, stale);
+  const Basis basis = BasisOf(wanted == Arm::kPrior && scores_.has_prior(), stale);
+  if (wanted == Arm::kRestart) {
+    arm = "restart";
+    const int found = restart_.Next();
+    if (found != Pool::kIllegal) return found;
+  }
   if (wanted == Arm::kNeighbour) {
-    arm = descends ? "descent" : "neighbour";
-    const int found = BestNeighbour(stale);
+    arm = stale >= kDescendAfter ? "descent" : "neighbour";
+    const int found = BestNeighbour(stale, basis);
     if (found != Pool::kIllegal) return found;
     if (stale >= kStaleEnd) return Pool::kIllegal;
   }
@@ -124,9 +144,8 @@ int CandidateArms::Choose(int64_t stale, const char*& arm) {
     const int found = RandomOne();
     if (found != Pool::kIllegal) return found;
   }
-  const bool prior_alone = wanted == Arm::kPrior && scores_.has_prior();
-  arm = prior_alone ? "transfer" : "model";
-  return BestPredicted(prior_alone);
+  arm = basis == Basis::kPrior ? "transfer" : "model";
+  return BestPredicted(basis);
 }
 
 }  // namespace mlc::server

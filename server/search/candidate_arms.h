@@ -1,6 +1,7 @@
-// Chooses the candidate of a task to try next: from a fixed mix of arms (best predictions of all
-// models, best predictions of the prior models, neighbours of the fastest, random ones), then by
-// coordinate descent around the fastest, then from the mix again. Deterministic; not thread-safe.
+// Which candidate of a task to try next: a fixed mix of arms (best predictions of the models, of
+// the prior models alone, neighbours of the fastest, random ones), then coordinate descent around
+// the fastest, then restarts: descents from elsewhere that do not look at the fastest. Knowledge of
+// earlier jobs is trusted as long as it finds improvements. Deterministic; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include "base/rng.h"
 #include "server/search/candidate_scores.h"
 #include "server/search/candidate_times.h"
+#include "server/search/descent.h"
 #include "server/search/pool.h"
 #include "server/search/tried_candidates.h"
 
@@ -15,7 +17,7 @@ namespace mlc::server {
 
 class CandidateArms {
  public:
-  // The parts of the task's search, borrowed.
+  // Parts of the task's search, borrowed.
   struct Parts {
     Pool& pool;
     const CandidateTimes& times;
@@ -28,20 +30,23 @@ class CandidateArms {
         times_(parts.times),
         scores_(parts.scores),
         tried_(parts.tried),
-        rng_(parts.rng) {}
+        rng_(parts.rng),
+        restart_({parts.pool, parts.times, parts.scores, parts.tried, parts.rng}) {}
 
-  // Adds candidates similar to the best measured and predicted ones. Grow adds them only if they
-  // are due after `trials` results. Update the scores before and after.
+  // Adds candidates like the best ones, measured and predicted, after `trials` results: if it is
+  // due, or now. Scores have to be brought up to date before and after.
   void Grow(int64_t trials);
   void GrowNow(int64_t trials);
-  // Returns a free candidate and the arm that chose it; `stale` is the number of results since the
-  // last improvement. kIllegal if no candidate promises a gain. REQUIRES: the scores are up to
-  // date.
+  // A candidate that is free, and the arm that chose it, after `stale` results without an
+  // improvement. kIllegal if nothing promises more. REQUIRES: scores are up to date.
   int Choose(int64_t stale, const char*& arm);
 
  private:
-  int BestPredicted(bool prior_alone);
-  int BestNeighbour(int64_t stale);
+  using Basis = CandidateScores::Basis;
+  // What the models that choose rest on. Knowledge of earlier jobs earns its share by improvements.
+  Basis BasisOf(bool prior, int64_t stale) const;
+  int BestPredicted(Basis basis);
+  int BestNeighbour(int64_t stale, Basis basis);
   int RandomOne();
 
   Pool& pool_;
@@ -49,6 +54,7 @@ class CandidateArms {
   CandidateScores& scores_;
   const TriedCandidates& tried_;
   Rng& rng_;
+  Descent restart_;
   int64_t choices_ = 0;
   int64_t grown_at_ = 0;  // results when the pool grows again
 };

@@ -11,18 +11,17 @@ CandidateScores::CandidateScores(const Pool& pool, SharedModels& models)
     : pool_(pool),
       models_(models),
       offset_(pool.source().families(), 0.0),
+      own_offset_(pool.source().families(), 0.0),
       versions_(pool.source().families(), -1) {}
 
-double CandidateScores::Score(int candidate) const {
-  return pool_.log_estimate(candidate) +
-         static_cast<double>(online_[static_cast<size_t>(candidate)]) +
-         offset_[pool_.family(candidate)];
-}
-
-double CandidateScores::PriorScore(int candidate) const {
-  return pool_.log_estimate(candidate) +
-         static_cast<double>(prior_[static_cast<size_t>(candidate)]) +
-         offset_[pool_.family(candidate)];
+double CandidateScores::Score(int candidate, Basis basis) const {
+  const auto place = static_cast<size_t>(candidate);
+  const size_t family = pool_.family(candidate);
+  if (basis == Basis::kOwn && !own_.empty()) {
+    return pool_.log_estimate(candidate) + static_cast<double>(own_[place]) + own_offset_[family];
+  }
+  const std::vector<float>& predicted = basis == Basis::kPrior ? prior_ : online_;
+  return pool_.log_estimate(candidate) + static_cast<double>(predicted[place]) + offset_[family];
 }
 
 SharedModel& CandidateScores::ModelOf(size_t family) const {
@@ -47,6 +46,7 @@ void CandidateScores::Update(const CandidateTimes& times) {
   const auto size = static_cast<size_t>(pool_.size());
   prior_.resize(size, 0);
   online_.resize(size, 0);
+  if (pool_.source().families() > 0 && has_prior()) own_.resize(size, 0);
   for (int begin = any ? 0 : known; begin < pool_.size();) {
     const size_t family = pool_.family(begin);
     int end = begin + 1;
@@ -54,7 +54,8 @@ void CandidateScores::Update(const CandidateTimes& times) {
     if (begin >= known || changed[family]) PredictRun(begin, end, known);
     begin = end;
   }
-  FitOffsets(times);
+  offset_ = OffsetsOf(online_, times);
+  if (!own_.empty()) own_offset_ = OffsetsOf(own_, times);
 }
 
 void CandidateScores::PredictRun(int begin, int end, int known) {
@@ -68,17 +69,23 @@ void CandidateScores::PredictRun(int begin, int end, int known) {
   if (begin >= known) model.AddPrior(rows, prior);
   std::copy(prior.begin(), prior.end(), both.begin());
   model.AddOnline(rows, both);
+  if (own_.empty() || !model.has_prior()) return;
+  const std::span<float> own = std::span(own_).subspan(from, count);
+  std::fill(own.begin(), own.end(), 0.0F);
+  model.AddAlone(rows, own);
 }
 
-void CandidateScores::FitOffsets(const CandidateTimes& times) {
+std::vector<double> CandidateScores::OffsetsOf(const std::vector<float>& predicted,
+                                               const CandidateTimes& times) const {
   std::vector<double> sum(offset_.size(), 0.0), count(offset_.size(), 0.0);
   for (const int candidate : times.All()) {
     const size_t family = pool_.family(candidate);
     sum[family] += std::log(times.SingleNs(candidate)) - pool_.log_estimate(candidate) -
-                   static_cast<double>(online_[static_cast<size_t>(candidate)]);
+                   static_cast<double>(predicted[static_cast<size_t>(candidate)]);
     ++count[family];
   }
-  for (size_t f = 0; f < offset_.size(); ++f) offset_[f] = sum[f] / (count[f] + 1);
+  for (size_t f = 0; f < sum.size(); ++f) sum[f] /= count[f] + 1;
+  return sum;
 }
 
 void CandidateScores::Learn(int candidate, double ns, double weight) {

@@ -7,7 +7,7 @@ namespace {
 
 // The usual course of a search, from experience: the gain of a trial falls with their number, and
 // the faster the longer nothing was found.
-double UsualGain(double tries, double stale) { return 0.25 / (1 + tries) * std::pow(0.96, stale); }
+double UsualGain(double tries, double stale) { return 0.25 / (1 + tries) * std::pow(0.985, stale); }
 
 }  // namespace
 

@@ -1,27 +1,27 @@
-// The gain that more trials of a task are expected to bring, from the typical course of a search
-// and the predictions of the models. Gains are relative, 0 to 1. Pure; thread-safe.
+// What more trials of a task are expected to gain, from the usual course of a search and from what
+// the models predict. Relative, 0 to 1. Pure.
 #pragma once
 
 #include <cstdint>
 
 namespace mlc::server {
 
-// A search ends after this many results without an improvement.
-inline constexpr int64_t kStaleEnd = 120;
+// Results without an improvement after which a search ends.
+inline constexpr int64_t kStaleEnd = 400;
 
-// The state of a task's search.
+// Where the search of a task stands.
 struct TaskCourse {
-  double tries = 0;   // trials, also those in progress; known results of earlier jobs count half
-  int64_t stale = 0;  // trials without an improvement, and those in progress
-  double predicted_gain = 0;  // predicted log time below that of the best
+  double tries = 0;           // trials and those under way; what earlier jobs knew counts half
+  int64_t stale = 0;          // trials without an improvement, and those under way
+  double predicted_gain = 0;  // log time that is predicted below the best
 };
 
-// Gain of one more trial.
+// Of one more trial.
 double GainOfNext(const TaskCourse& course);
-// Gain of one more trial of a transferred config. The trial itself gains nothing, but the next two
-// trials build on it.
+// Of one more trial of a config that a similar workload predicts: it gains nothing itself, but
+// opens the way for the next two.
 double GainOfPredicted();
-// Upper bound of the gain of all further trials.
+// Of all trials to come, at most.
 double GainOfAll(const TaskCourse& course);
 
 }  // namespace mlc::server

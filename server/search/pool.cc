@@ -91,15 +91,16 @@ void Pool::SampleFamily(size_t family, size_t most, size_t draws, Rng& rng) {
   }
 }
 
-std::vector<int> Pool::Neighbours(int candidate) {
+std::vector<int> Pool::Neighbours(int candidate, int reach) {
   const size_t family = this->family(candidate);
   const std::span<const uint16_t> radix = source_->radix(family);
   const Point centre = point(candidate);
   std::vector<int> found;
   for (size_t k = 0; k < centre.size(); ++k) {
-    for (int step : {-1, 1}) {
-      const int moved = centre[k] + step;
-      if (moved < 0 || moved >= radix[k]) continue;
+    const int first = std::max(centre[k] - reach, 0);
+    const int last = std::min(centre[k] + reach, radix[k] - 1);
+    for (int moved = first; moved <= last; ++moved) {
+      if (moved == centre[k]) continue;
       Point neighbour = centre;
       neighbour[k] = static_cast<uint16_t>(moved);
       const int index = Add(family, neighbour);

@@ -1,5 +1,5 @@
-// The candidates of one task that the search has looked at: a sample of the legal points, which
-// grows around the fastest ones. Candidates have numbers and are never removed. Not thread-safe.
+// The candidates of one task that the search has looked at: a sample of the legal points, grown
+// around what turns out well. Candidates are numbered and never removed. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,28 +22,25 @@ class Pool {
   // REQUIRES: no family has 2^32 - 1 points or more.
   explicit Pool(std::unique_ptr<CandidateSource> source);
 
-  // Returns the number of the candidate and adds it if it is new; kIllegal for an illegal point.
+  // The candidate's number, new or old, or kIllegal.
   int Add(size_t family, const Point& point);
-  // Adds distinct legal points of every family: all points of a small family, else up to `most` of
-  // them in at most `draws` tries.
+  // Adds distinct legal points of every family: the whole family if it is small, else up to `most`
+  // of them in at most `draws` tries.
   void Sample(size_t most, size_t draws, Rng& rng);
-  // The legal points that differ from the candidate by one step of one knob.
-  std::vector<int> Neighbours(int candidate);
-  // A point that differs from the candidate in one to three knobs, mostly by few steps. kIllegal if
-  // that point is illegal.
+  // One knob moved by up to `reach` steps either way; legal ones only.
+  std::vector<int> Neighbours(int candidate, int reach);
+  // One to three knobs moved, mostly by few steps. kIllegal if that is no legal point.
   int Mutate(int candidate, Rng& rng);
-  // The point itself if it is legal, else a legal point that is one step of a knob away.
+  // Legal repairs of a point: the point itself, else one found by moving knobs one step.
   int Repair(const PointRef& wanted);
 
   int size() const { return static_cast<int>(families_.size()); }
   size_t family(int candidate) const { return families_[static_cast<size_t>(candidate)]; }
   Point point(int candidate) const;
   double log_estimate(int candidate) const { return estimates_[static_cast<size_t>(candidate)]; }
-  // Copies the features of the candidates from `first` on, row by row. REQUIRES: `rows` has room
-  // for whole rows.
+  // Of the candidates from `first` on, one after the other: `rows` has room for whole ones.
   void ReadFeatures(int first, std::span<float> rows) const;
-  // The number of knobs in which two candidates differ; a large number for candidates of two
-  // families.
+  // Knobs in which two candidates differ; many for two families.
   int Difference(int a, int b) const;
   const CandidateSource& source() const { return *source_; }
 
@@ -53,8 +50,7 @@ class Pool {
   std::span<const uint16_t> Indices(int candidate) const;
 
   std::unique_ptr<CandidateSource> source_;
-  // Candidates by family and rank. Most points that the search looks at are illegal, so an illegal
-  // one is only a number.
+  // By family and rank: most points that are looked at are illegal, and are kept as numbers alone.
   std::vector<RankTable> known_;
   std::vector<uint16_t> families_;
   std::vector<uint32_t> begins_;   // of each candidate in indices_

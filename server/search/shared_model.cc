@@ -46,6 +46,9 @@ void SharedModel::Refresh() {
   if (!model.ok()) return;
   online_ = *std::move(model);
   ++version_;
+  if (!has_prior()) return;
+  Result<costmodel::Forest> alone = seen_.Fit(kOnlineTrees);
+  if (alone.ok()) alone_ = *std::move(alone);
 }
 
 void SharedModel::AddPrior(std::span<const float> features, std::span<float> out) const {
@@ -54,6 +57,10 @@ void SharedModel::AddPrior(std::span<const float> features, std::span<float> out
 
 void SharedModel::AddOnline(std::span<const float> features, std::span<float> out) const {
   AddLayer(online_, features, out);
+}
+
+void SharedModel::AddAlone(std::span<const float> features, std::span<float> out) const {
+  AddLayer(alone_, features, out);
 }
 
 costmodel::Experience SharedModel::Gathered() const {

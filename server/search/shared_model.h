@@ -1,6 +1,7 @@
-// The model of one family that all tasks of a search share: it predicts log(measured / estimated).
-// It has two layers of boosted trees. The prior layer is fitted once from the rows of earlier jobs.
-// The online layer is fitted again as results of this job arrive, and corrects the prior layer.
+// What all tasks of a search learn together about one family: how measured times differ from
+// estimated ones. Two layers of boosted trees: the prior, fitted once from what earlier jobs left,
+// and the online one, fitted again as this job's results come in, which corrects the prior. Beside
+// a prior there is a second model of this job's results alone, for where the prior misleads.
 // Deterministic; not thread-safe.
 #pragma once
 
@@ -17,20 +18,22 @@ class SharedModel {
  public:
   explicit SharedModel(size_t columns);
 
-  // Sets the rows of earlier jobs. Call it once, before all other functions.
+  // Once, before anything else.
   void SetPrior(costmodel::Experience rows);
-  // Adds a result: `log_ratio` is log(measured / estimated).
+  // A result: log(measured / estimated).
   void Add(std::span<const float> features, double log_ratio, double weight);
-  // Fits the online layer again if there are enough new results.
+  // Fits again if enough is new.
   void Refresh();
   bool has_prior() const { return prior_.has_value(); }
   bool trained() const { return has_prior() || online_.has_value(); }
-  // A number that changes whenever predictions change.
+  // Changes with the predictions.
   int64_t version() const { return version_; }
-  // Adds the correction of the layer to each element of `out`. `features`: row by row.
+  // Adds the correction of the layers to each `out`. Features row by row.
   void AddPrior(std::span<const float> features, std::span<float> out) const;
   void AddOnline(std::span<const float> features, std::span<float> out) const;
-  // The rows of earlier jobs and of this job, for the log.
+  // Adds what this job's results alone say. REQUIRES: has_prior().
+  void AddAlone(std::span<const float> features, std::span<float> out) const;
+  // Earlier experience and this job's, for the log.
   costmodel::Experience Gathered() const;
 
  private:
@@ -39,6 +42,7 @@ class SharedModel {
   costmodel::Experience residuals_;  // the same rows, less the prior's correction
   std::optional<costmodel::Forest> prior_;
   std::optional<costmodel::Forest> online_;
+  std::optional<costmodel::Forest> alone_;  // only beside a prior
   size_t fitted_rows_ = 0;
   int64_t version_ = 0;
 };

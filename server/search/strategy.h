@@ -1,11 +1,11 @@
-// The interface of a search: it decides which trials to make next. One object handles a whole job,
-// including which task gets the next trial. Pure: seeded, no input or output, no clock, no threads
-// that outlive a call. The same input and the same calls give the same proposals, byte for byte. So
-// a restarted job resumes: it repeats its calls with the results in the log. Not thread-safe.
+// The search: decides what to try next. One object handles a whole job: which task gets the next
+// trial is part of the search. Pure: seeded, no input or output, no clock, no threads that outlive
+// a call; the same input and the same calls give the same proposals, byte for byte. That is how
+// jobs resume: a restarted job repeats its calls with results read from the log. Not thread-safe.
 //
 // The calls of one job, with two batches in flight (there may be more):
 //   Propose Propose Learn Propose Learn Propose Learn ... Learn Models
-// Each Learn gets one whole batch, in the order in which Propose returned it.
+// Each Learn has one batch whole, in the order in which Propose gave it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace mlc::server {
 
-// A trial of an earlier job. Its config may be of an old version of the family.
+// A trial known from earlier jobs. Its family's version may be an old one.
 struct PriorTrial {
   schedule::Config config;
   Measurement measurement;
@@ -35,14 +35,14 @@ struct PriorTrial {
 struct SearchTask {
   graph::Workload workload;
   int occurrences = 1;
-  // Trials of the same workload on the same target class, in the order of the log.
+  // Of the same workload on the same class of target, in the log's order.
   std::vector<PriorTrial> prior;
-  // Executions in each variant of the model; only the fastest variant is built. All tasks have the
-  // same number of entries. Empty: there is one variant, with `occurrences`.
+  // Executions in each variant of the model, of which the fastest will be built. All tasks have as
+  // many; none: there is one variant, with `occurrences`.
   std::vector<int> uses = {};
 };
 
-// A cost model in the form that the log stores.
+// A cost model as it is kept in the log.
 struct SavedModel {
   std::string family;  // or "*"
   Digest features;     // schema of the feature table it reads
@@ -51,7 +51,7 @@ struct SavedModel {
 
 struct SearchInput {
   std::vector<SearchTask> tasks;
-  // Similar workloads of other tasks, for transfer. They do not include the workload of a task.
+  // Workloads like the tasks', for transfer. A task's own workload is not among them.
   std::vector<costmodel::SimilarWorkload> related;
   std::vector<SavedModel> models;
   target::Target target;
@@ -65,20 +65,19 @@ struct Proposal {
   // 0 for the first trial of a config; 1, 2, ... to measure it again. Task and config and repeat
   // together are proposed at most once.
   int repeat = 0;
-  // If not 0, trials of this task with the same number form one interleaved group: the worker
-  // measures them in alternation on the same inputs. A batch has a group whole.
+  // Not 0: trials of this task with the same number are measured as one interleaved group:
+  // alternately and on the same inputs. They are together in one batch.
   int group = 0;
-  // The arm that proposed it, in one word: "default", "transfer", "model", "neighbour", "random",
-  // "descent", "verify".
+  // Why, in one word: "default", "transfer", "model", "neighbour", "random", "descent", "restart",
+  // "verify".
   std::string arm;
   int64_t predicted_rank = 0;  // 1 = predicted fastest of its candidates; 0 = not ranked
   double predicted_ns = 0;     // 0 = not predicted
-  // The worker may end the trial as kTooSlow once it is certain to be slower than this; 0: never.
+  // The worker may drop the trial as kTooSlow once it is surely slower than this; 0 = never.
   double early_stop_ns = 0;
 };
 
-// The result of a proposal. kInfra: no worker could run the trial, so it says nothing about the
-// config.
+// kInfra says that the trial could not be made; it says nothing about the config.
 struct Observation {
   Proposal proposal;
   Measurement measurement;
@@ -90,10 +89,10 @@ struct TaskProgress {
       0;  // fastest correct trial, prior ones of the current versions included; 0: none
   std::optional<schedule::Config> best;
   double default_ns = 0;  // the first default config's time; 0 until measured
-  bool done = false;      // the search expects no further gain
-  // Until there is a correct trial: the config that a build would use, and its expected time. The
-  // time is that of the transferred config or, without one, the prediction for the default. Empty
-  // and 0 if unknown.
+  bool done = false;      // the search expects nothing more from it
+  // What a build would use as long as there is no correct trial, and how long that may take: a
+  // transferred config's time, else the default's by the models. Empty and 0 if nothing
+  // is known.
   std::optional<schedule::Config> prior_config;
   double estimate_ns = 0;
 };
@@ -101,17 +100,16 @@ struct TaskProgress {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // Returns at most `count` proposals. If it returns none while no batch is in flight, the search
-  // has ended.
+  // At most `count` proposals. An empty answer with no batch in flight ends the search.
   virtual std::vector<Proposal> Propose(int count) = 0;
   virtual void Learn(std::span<const Observation> batch) = 0;
-  // True if no trial is worth making.
+  // Nothing is worth trying any more.
   virtual bool Done() const = 0;
-  // Why no trial is worth making, in one line for display. REQUIRES: Done().
+  // Why nothing is, in one line for people. REQUIRES: Done().
   virtual std::string WhyDone() const { return "nothing is left to try"; }
   // One per task, in order.
   virtual std::vector<TaskProgress> Progress() const = 0;
-  // The models for later jobs. Call it once, at the end.
+  // What the next job should start from; asked once, at the end.
   virtual std::vector<SavedModel> Models() const = 0;
 };
 
