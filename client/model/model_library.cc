@@ -83,6 +83,19 @@ Status CheckWhole(const std::string& path) {
   return {};
 }
 
+std::vector<std::string> DimNames(const mlc_model_api& api) {
+  std::vector<std::string> names;
+  const mlc_sizes_api* sizes = api.sizes;
+  for (int32_t d = 0; sizes != nullptr && d < sizes->dim_count; ++d) {
+    names.emplace_back(sizes->dims[d].name);
+  }
+  return names;
+}
+
+int32_t StepCount(const mlc_model_api& api, const mlc_model* model, const mlc_session* session) {
+  return api.sizes == nullptr ? api.step_count(model) : api.sizes->step_count(session);
+}
+
 }  // namespace
 
 struct ModelLibrary::Buffers {
@@ -187,15 +200,6 @@ ModelLibrary::~ModelLibrary() {
   if (handle_ != nullptr) dlclose(handle_);
 }
 
-std::vector<std::string> ModelLibrary::dims() const {
-  std::vector<std::string> names;
-  const mlc_sizes_api* api = api_->sizes;
-  for (int32_t d = 0; api != nullptr && d < api->dim_count; ++d) {
-    names.emplace_back(api->dims[d].name);
-  }
-  return names;
-}
-
 std::vector<Dims> ModelLibrary::sizes() const {
   std::vector<Dims> rows;
   const mlc_sizes_api* api = api_->sizes;
@@ -209,7 +213,7 @@ std::vector<Dims> ModelLibrary::sizes() const {
 }
 
 Status ModelLibrary::SetSizes(const Dims& sizes) {
-  const std::vector<std::string> names = dims();
+  const std::vector<std::string> names = DimNames(*api_);
   std::string known;
   for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
   for (const auto& [name, size] : sizes) {
@@ -264,13 +268,9 @@ std::vector<const mlc_port*> ModelLibrary::outputs() const {
   return ports;
 }
 
-int32_t ModelLibrary::step_count() const {
-  return api_->sizes == nullptr ? api_->step_count(model_) : api_->sizes->step_count(session_);
-}
-
 std::vector<std::string> ModelLibrary::step_labels() const {
   std::vector<std::string> labels;
-  for (int32_t i = 0; i < step_count(); ++i) {
+  for (int32_t i = 0; i < StepCount(*api_, model_, session_); ++i) {
     labels.emplace_back(api_->sizes == nullptr ? api_->step_label(model_, i)
                                                : api_->sizes->step_label(session_, i));
   }
@@ -319,7 +319,7 @@ Result<std::vector<double>> ModelLibrary::RunTimed(int runs) {
 }
 
 Result<std::vector<double>> ModelLibrary::RunProfiled() {
-  std::vector<double> times(static_cast<size_t>(step_count()));
+  std::vector<double> times(static_cast<size_t>(StepCount(*api_, model_, session_)));
   MLC_TRY(CheckRun(api_->run_profiled(session_, buffers_->inputs.data(), buffers_->outputs.data(),
                                       times.data())));
   return times;

@@ -25,9 +25,8 @@ class ModelLibrary {
   ModelLibrary(const ModelLibrary&) = delete;
   ModelLibrary& operator=(const ModelLibrary&) = delete;
 
-  // Of a library of several sizes: its dimensions and their sizes. The session begins with the
-  // first ones. Empty: there is one size.
-  std::vector<std::string> dims() const;
+  // Of a library of several sizes: the sizes of each plan. The session begins with the first ones.
+  // Empty: there is one size.
   std::vector<Dims> sizes() const;
   // INVALID_ARGUMENT unless each dimension, and nothing else, has a size that the library has.
   Status SetSizes(const Dims& sizes);
@@ -67,7 +66,6 @@ class ModelLibrary {
   // `detail`, if not empty, explains the status.
   Status Check(mlc_status status, const std::string& what, const std::string& detail) const;
   Status CheckRun(mlc_status status) const;
-  int32_t step_count() const;
   void MakeBuffers();
   // Sets the first sizes at which the inputs have these types; keeps them if there are none.
   void SetSizesOf(const std::vector<graph::TensorDataRef>& inputs);
