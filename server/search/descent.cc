@@ -3,8 +3,8 @@
 namespace mlc::server {
 namespace {
 
-constexpr int kReach = 16;         // steps of one knob
-constexpr int64_t kPatience = 16;  // members without an improvement
+constexpr int kReach = 16;           // steps of one knob
+constexpr int64_t kStuckAfter = 16;  // members without an improvement
 constexpr double kImprovement = 0.995;
 // A start is the one of these that the models prefer, drawn at random away from the fastest.
 constexpr int kStarts = 4;
@@ -63,7 +63,7 @@ int Descent::Next() {
       best_ns_ = ns;
       stale_ = 0;
     }
-    const int found = stale_ < kPatience ? BestNeighbour(centre) : Pool::kIllegal;
+    const int found = stale_ < kStuckAfter ? BestNeighbour(centre) : Pool::kIllegal;
     if (found != Pool::kIllegal) {
       members_.push_back(found);
       ++stale_;
