@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -19,7 +18,9 @@
 #include "client/compile/compile_options.h"
 #include "client/compile/compile_report.h"
 #include "client/compile/emit.h"
+#include "client/compile/library_options.h"
 #include "client/compile/server_best.h"
+#include "client/compile/shared_layouts.h"
 #include "client/compile/variants.h"
 #include "client/model/dims.h"
 #include "client/model/model_variants.h"
@@ -27,7 +28,6 @@
 #include "client/service/tuner_client.h"
 #include "client/target/auto_target.h"
 #include "client/target/target_choice.h"
-#include "compiler/build/cubin_cache.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/physical/program_text.h"
 #include "compiler/package/library.h"
@@ -40,6 +40,8 @@ namespace mlc::client {
 namespace {
 
 void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+const char* Variable(const char* name) { return std::getenv(name); }
 
 Result<std::string> ReadText(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -138,7 +140,7 @@ struct Compilation {
   const target::Target& target;
 };
 
-// A variant to be built, and why.
+// A variant to be built.
 struct Chosen {
   Variant variant;
   std::string note;  // for people: why not the usual one; empty: it is
@@ -223,8 +225,10 @@ Result<ExitCode> Emit(const Compilation& compilation, Stage stage, Source& sourc
   return ExitCode::kOk;
 }
 
-Result<ExitCode> EmitGraph(const CompileOptions& options, const graph::onnx::ImportOptions& import,
+Result<ExitCode> EmitGraph(const CompileOptions& options, const Dims& dims,
                            const front::FrontOptions& front) {
+  graph::onnx::ImportOptions import;
+  import.dims = dims;
   graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(options.model, import));
   Print(MLC_TRY(front::SimplifyGraph(std::move(graph), front)).ToText() + "\n");
   return ExitCode::kOk;
@@ -250,22 +254,6 @@ Status WriteReports(const CompileOptions& options, const CompileReport& report,
   MLC_TRY(WriteText(lock_path, lock.ToText()));
   MLC_TRY(WriteText(options.output + "/report.txt", ToText(report)));
   return WriteText(options.output + "/report.json", ToJson(report));
-}
-
-package::LibraryOptions LibraryOptionsOf(const CompileOptions& options) {
-  package::LibraryOptions library;
-  library.directory = options.output;
-  library.name =
-      options.name.empty()
-          ? package::LibraryNameFrom(
-                std::filesystem::path(options.output + "/.").parent_path().filename().string())
-          : options.name;
-  library.cuda_home = options.cuda_home;
-  library.cubin_cache = build::CubinFolder(options.cubin_cache, "libraries",
-                                           [](const char* name) { return std::getenv(name); });
-  library.embed_weights = options.weights == "embed";
-  library.parallel = target::UsableCpus();
-  return library;
 }
 
 Result<ExitCode> Report(const CompileOptions& options, const std::string& name,
@@ -311,7 +299,7 @@ Result<ExitCode> CompileOneSize(const CompileOptions& options, const Dims& dims,
                 read.trace);
   }
   if (options.output.empty()) return ExitCode::kOk;  // --print-after alone
-  const package::LibraryOptions library = LibraryOptionsOf(options);
+  const package::LibraryOptions library = LibraryOptionsOf(options, Variable);
   const Chosen chosen = MLC_TRY(Choose(compilation, source, std::move(read.program), read.trace));
   const Variant& variant = chosen.variant;
   read.model = {};  // the library needs what the variant holds, and no more
@@ -322,18 +310,25 @@ Result<ExitCode> CompileOneSize(const CompileOptions& options, const Dims& dims,
                 {variant.program, variant.choices, target, written, chosen.note});
 }
 
-// Adds the plan of one of the sizes; `notes` collects why a variant is not the usual one.
+// What the plans of a library of several sizes are collected in.
+struct Collected {
+  package::PlanMerger merger;
+  SharedLayouts layouts;
+  std::string notes = "";  // why a variant is not the usual one
+};
+
 Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, Source& source,
-               const target::Target& target, const front::FrontOptions& front,
-               package::PlanMerger& merger, std::string& notes) {
+               const target::Target& target, const front::FrontOptions& front, Collected& all) {
   Front read = MLC_TRY(ReadAt(options, sizes.combinations[at], front));
   if (at == 0) SayNotes(options, read.trace);
   const Compilation compilation{options, read.model, front, target};
-  Chosen chosen = MLC_TRY(Choose(compilation, source, std::move(read.program), read.trace));
-  if (!chosen.note.empty()) {
-    notes += (notes.empty() ? "" : "\n") + sizes.TextAt(at) + ": " + chosen.note;
+  auto [variant, note] = MLC_TRY(Choose(compilation, source, std::move(read.program), read.trace));
+  // A lock file pins what was chosen.
+  if (options.locked.empty()) MLC_TRY(all.layouts.Share(variant.program, variant.choices));
+  if (!note.empty()) {
+    all.notes = sizes.TextAt(at) + ": " + note + (all.notes.empty() ? "" : "\n") + all.notes;
   }
-  return merger.Add(sizes.SizesAt(at), std::move(chosen.variant.program), chosen.variant.choices);
+  return all.merger.Add(sizes.SizesAt(at), std::move(variant.program), variant.choices);
 }
 
 Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& sizes, Source& source,
@@ -343,17 +338,23 @@ Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& siz
         "--emit and --print-after show one size: give one size of each dimension with --dim");
   }
   MLC_TRY(package::CheckHasSizes(target));
-  package::PlanMerger merger(sizes.varying);
-  std::string notes;
-  for (size_t i = 0; i < sizes.combinations.size(); ++i) {
-    const Status added = AddPlan(options, sizes, i, source, target, front, merger, notes);
+  std::unique_ptr<db::TuningLog> log;
+  std::unique_ptr<KernelSource> records;
+  if (!options.log.empty()) {
+    log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
+    records = MakeLogSource(*log, target.ClassText());
+  }
+  Collected all{package::PlanMerger(sizes.varying), SharedLayouts(target, records.get())};
+  // The largest sizes, which take the longest, come first: the others share their layouts.
+  for (size_t i = sizes.combinations.size(); i-- > 0;) {
+    const Status added = AddPlan(options, sizes, i, source, target, front, all);
     if (!added.ok()) return added.WithPrefix("with " + sizes.TextAt(i));
   }
-  const package::MergedPrograms merged = MLC_TRY(merger.Take());
-  const package::LibraryOptions library = LibraryOptionsOf(options);
+  const package::MergedPrograms merged = MLC_TRY(all.merger.Take());
+  const package::LibraryOptions library = LibraryOptionsOf(options, Variable);
   const package::LibraryReport written = MLC_TRY(package::WriteLibrary(merged, target, library));
   return Report(options, library.name,
-                {merged.program, merged.choices, target, written, notes, &merged.plans});
+                {merged.program, merged.choices, target, written, all.notes, &merged.plans});
 }
 
 Result<ExitCode> Compile(const CompileOptions& options) {
@@ -363,18 +364,13 @@ Result<ExitCode> Compile(const CompileOptions& options) {
   const front::FrontOptions front = MLC_TRY(FrontOptionsOf(options, target));
   if (sizes.varies()) return CompileSizes(options, sizes, source, target, front);
   const Dims& dims = sizes.combinations.front();
-  if (options.emit == "graph") {
-    graph::onnx::ImportOptions import;
-    import.dims = dims;
-    return EmitGraph(options, import, front);
-  }
+  if (options.emit == "graph") return EmitGraph(options, dims, front);
   return CompileOneSize(options, dims, source, target, front);
 }
 
 int Main(int argc, char** argv) {
   int exit_code = 0;
-  const std::optional<CompileOptions> options = ReadCompileOptions(
-      argc, argv, [](const char* name) { return std::getenv(name); }, exit_code);
+  const std::optional<CompileOptions> options = ReadCompileOptions(argc, argv, Variable, exit_code);
   if (!options) return exit_code;
   const Result<ExitCode> result = Compile(*options);
   if (result.ok()) return static_cast<int>(*result);

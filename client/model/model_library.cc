@@ -243,11 +243,12 @@ void ModelLibrary::SetSizesOf(const std::vector<graph::TensorDataRef>& tensors) 
       return TypeOf(*port) == graph::TensorType{tensor->dtype, tensor->dims, {}};
     });
   };
-  const std::vector<Dims> rows = sizes();
   if (fits()) return;
-  for (const Dims& row : rows) {
+  const Dims before = sizes_now_;
+  for (const Dims& row : sizes()) {
     if (SetSizes(row).ok() && fits()) return;
   }
+  if (!before.empty()) (void)SetSizes(before);
 }
 
 std::vector<const mlc_port*> ModelLibrary::inputs() const {
@@ -289,7 +290,8 @@ Status ModelLibrary::SetInputs(const std::vector<graph::TensorDataRef>& tensors)
     const graph::TensorType given = {tensors[i]->dtype, tensors[i]->dims, {}};
     if (expected != given) {
       return InvalidArgument("input " + std::to_string(i) + " is " + given.ToText() +
-                             ", the model takes " + expected.ToText());
+                             ", the model takes " + expected.ToText() +
+                             (sizes_now_.empty() ? "" : ", or that of another of its sizes"));
     }
     std::memcpy(buffers_->owned[i].get(), tensors[i]->bytes.data(), tensors[i]->bytes.size());
   }

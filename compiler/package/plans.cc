@@ -138,7 +138,10 @@ Status PlanMerger::Add(std::vector<int64_t> sizes, graph::Program program,
 
 Result<MergedPrograms> PlanMerger::Take() {
   Plans& plans = merged_.plans;
+  std::ranges::sort(plans.plans, {}, &Plan::sizes);
   MLC_TRY(CheckComplete(plans));
+  merged_.program.inputs = plans.plans.front().inputs;
+  merged_.program.outputs = plans.plans.front().outputs;
   plans.axes = AxesOf(plans);
   for (size_t d = 0; d < plans.dims.size(); ++d) {
     const auto is_its = [&](const SizeAxis& axis) { return axis.dim == static_cast<int>(d); };

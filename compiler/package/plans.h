@@ -55,9 +55,9 @@ class PlanMerger {
   // `dims`: names of the dimensions whose size varies.
   explicit PlanMerger(std::vector<std::string> dims);
 
-  // In the ascending order of sizes. A task that an earlier program has keeps the kernel that it
-  // has there. INVALID_ARGUMENT if the numbers, types or ranks of inputs or outputs differ from the
-  // earlier programs'.
+  // In any order of sizes. A task that an earlier program has keeps the kernel that it has there.
+  // INVALID_ARGUMENT if the numbers, types or ranks of inputs or outputs differ from the earlier
+  // programs'.
   Status Add(std::vector<int64_t> sizes, graph::Program program, std::span<const Choice> choices);
   // INVALID_ARGUMENT if no axis of an input has the length of a dimension, or if the sizes are not
   // all combinations of those of each dimension.

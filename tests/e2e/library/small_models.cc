@@ -119,6 +119,14 @@ Graph Cache(int64_t positions) {
   return graph;
 }
 
+Graph Product(int64_t rows) {
+  Graph graph;
+  const ValueId x = graph.Input({DType::kF32, {rows, 256}, {}}, "x");
+  graph.outputs() = {Add(graph, Op::kMatMul, {x, Random(graph, {256, 512}, 51)})};
+  graph.output_names() = {"y"};
+  return graph;
+}
+
 float InputValue(int port, int64_t i) {
   return static_cast<float>((i * 37 + port * 11) % 101) / 50.0f - 1.0f;
 }

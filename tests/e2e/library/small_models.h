@@ -24,6 +24,9 @@ graph::Graph Sized(int64_t batch, int64_t length);
 // first one may be updated in place.
 graph::Graph Cache(int64_t positions);
 
+// x[rows,256] * w[256,512].
+graph::Graph Product(int64_t rows);
+
 // Element i of input `port`: the same formula stands in library_test.c.
 float InputValue(int port, int64_t i);
 graph::TensorDataRef InputTensor(const graph::Graph& graph, int port);

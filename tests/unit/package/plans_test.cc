@@ -70,6 +70,17 @@ TEST(Plans, PlansAreTheProgramsTheyAreMadeOf) {
   }
 }
 
+TEST(Plans, PlansStandInAscendingOrderOfSizes) {
+  const Result<MergedPrograms> merged = Merged({{4, 7}, {2, 3}, {4, 3}, {2, 7}});
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  std::vector<std::vector<int64_t>> sizes;
+  for (const Plan& plan : merged->plans.plans) sizes.push_back(plan.sizes);
+  EXPECT_THAT(sizes,
+              ::testing::ElementsAre(std::vector<int64_t>{2, 3}, std::vector<int64_t>{2, 7},
+                                     std::vector<int64_t>{4, 3}, std::vector<int64_t>{4, 7}));
+  EXPECT_EQ(merged->program.inputs[0].type.dims, (std::vector<int64_t>{2, 3, 16}));
+}
+
 TEST(Plans, AxesOfInputsAreFound) {
   const Result<MergedPrograms> merged = Merged({{16, 3}, {16, 7}, {4, 3}, {4, 7}});
   ASSERT_TRUE(merged.ok()) << merged.status().message();

@@ -1,0 +1,26 @@
+#include "client/compile/library_options.h"
+
+#include <filesystem>
+
+#include "base/machine/cpus.h"
+#include "compiler/build/cubin_cache.h"
+
+namespace mlc::client {
+
+package::LibraryOptions LibraryOptionsOf(const CompileOptions& options,
+                                         const settings::Lookup& lookup) {
+  package::LibraryOptions library;
+  library.directory = options.output;
+  library.name =
+      options.name.empty()
+          ? package::LibraryNameFrom(
+                std::filesystem::path(options.output + "/.").parent_path().filename().string())
+          : options.name;
+  library.cuda_home = options.cuda_home;
+  library.cubin_cache = build::CubinFolder(options.cubin_cache, "libraries", lookup);
+  library.embed_weights = options.weights == "embed";
+  library.parallel = target::UsableCpus();
+  return library;
+}
+
+}  // namespace mlc::client
