@@ -12,6 +12,7 @@ libraries do, and 4 with activations rounded to 8 bits. Needs numpy, onnx and on
 
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -44,6 +45,12 @@ def product(index, columns, bits, block, zeros, level):
         "MatMulNBits", ["x", *arrays], [f"y{index}"], domain="com.microsoft", K=DEPTH, N=columns,
         bits=bits, block_size=block, accuracy_level=level)
     return node, [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]
+
+
+def name_of(case):
+    rows, columns, bits, block, zeros = case
+    kind = "with zeros" if zeros else "symmetric"
+    return f"{rows}x{DEPTH}x{columns}, {bits} bits by {block}, {kind}"
 
 
 def weight_bytes(columns, bits, block, zeros):
@@ -102,7 +109,7 @@ class Peer:
 
     def microseconds(self):
         samples = []
-        for _ in range(3):
+        while len(samples) < 3 and sum(samples) < 0.4:
             start = time.perf_counter()
             self.session.run(None, self.x)
             samples.append(time.perf_counter() - start)
@@ -124,9 +131,7 @@ def measured(case, reader, programs, folder, options):
     middle = {name + "_us": round(statistics.median(samples), 1) for name, samples in times.items()}
     stored = weight_bytes(columns, bits, block, zeros)
     rates = [stored / us / 1e3 for us in times["library"]]
-    return {"case": f"{rows}x{DEPTH}x{columns}, {bits} bits by {block}" +
-                    (" with zeros" if zeros else ""),
-            **middle, "weights_gb_s": round(statistics.median(rates), 2),
+    return {"case": name_of(case), **middle, "weights_gb_s": round(statistics.median(rates), 2),
             "reading_gb_s": round(statistics.median(reading), 2),
             "share_of_reading": round(statistics.median(
                 rate / read for rate, read in zip(rates, reading)), 3)}
@@ -141,17 +146,20 @@ def main():
     parser.add_argument("--json")
     options = parser.parse_args()
     results = []
+    loads = [os.getloadavg()[0]]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         reader = Library(options.programs, reading_model(), folder / "reading", options.threads)
         for case in CASES:
-            if options.only not in f"{case[0]}x{DEPTH}x{case[1]}, {case[2]} bits":
+            if options.only not in name_of(case):
                 continue
             results.append(measured(case, reader, options.programs, folder, options))
+            loads.append(os.getloadavg()[0])
             print(json.dumps(results[-1]), flush=True)
+    loads = [round(min(loads), 1), round(max(loads), 1)]
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(
-            {"threads": options.threads, "rounds": options.rounds,
+            {"threads": options.threads, "rounds": options.rounds, "load_average": loads,
              "onnxruntime": onnxruntime.__version__, "cases": results}, indent=1) + "\n")
 
 
