@@ -76,7 +76,7 @@ TEST(Admission, RefusesShortTextsThatExplode) {
 
 TEST(Admission, RefusesWhatIsTooLargeAndSaysWhy) {
   EXPECT_THAT(WhyNot(Chain(1100, "exp(@)")),
-              HasSubstr("too many operators: 1100, and at most 1024 are taken"));
+              HasSubstr("too many operators: 1100, and at most 1024 are accepted"));
   const auto matmul = [](const std::string& rows, const std::string& depth) {
     return Parsed("%0 = input() : f32[" + rows + "," + depth + "]\n%1 = input() : f32[" + depth +
                   "," + rows + "]\n%2 = matmul(%0, %1) : f32[" + rows + "," + rows +

@@ -127,7 +127,7 @@ TEST_F(SandboxedChildren, FailuresAreToldApart) {
     while (on) continue;
   });
   EXPECT_EQ(endless.code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(endless.message(), HasSubstr("job 1: the compiler computes for longer"));
+  EXPECT_THAT(endless.message(), HasSubstr("job 1: the compiler exceeded its limit of CPU time"));
   EXPECT_THAT(status(60, [] { _exit(0); }).message(), HasSubstr("without a report"));
 }
 

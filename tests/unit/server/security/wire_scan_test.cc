@@ -83,7 +83,7 @@ TEST(WireScanTest, WhatIsNoMessageIsRefused) {
        }) {
     const Status status = Count(bad).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << testing::PrintToString(bad);
-    EXPECT_THAT(status.message(), HasSubstr("is no mlc.proto.SubmitJobRequest"));
+    EXPECT_THAT(status.message(), HasSubstr("is not a mlc.proto.SubmitJobRequest"));
   }
 }
 
