@@ -133,7 +133,7 @@ class ProgramsTest(PackageTest):
             ),
             (
                 mlc_tune.UsageError,
-                lambda: mlc_tune.compile(self.model, dims={"n": "2"}),
+                lambda: mlc_tune.compile(self.model, dims={"n": 2.5}),
                 "whole number",
             ),
             (mlc_tune.DataError, lambda: mlc_tune.compile(self.model, dims={"n": 2}), "--dim n"),
