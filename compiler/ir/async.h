@@ -7,7 +7,7 @@
 //
 // A buffer that copy_bulk or copy_tensor writes is touched by nothing else but warpgroup_mma, which
 // has waited for the copies. They may write it again once every product that reads it has ended,
-// and whoever copies has waited for a phase at which its warps arrived after that.
+// and the copying thread has waited for a phase at which the product's warps arrived after that.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Runs callbacks after a delay measured by the steady clock. gRPC's own alarms use the wall clock:
-// if somebody sets that clock back, they fire late and delay the shutdown.
+// if that clock is set back, they fire late and delay the shutdown.
 //
 // Callbacks run one after another on a thread of the timer's own and should be quick. Thread-safe.
 #pragma once

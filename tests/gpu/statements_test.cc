@@ -98,7 +98,7 @@ TEST_F(GpuStatements, CopiesBringWhatTheInterpreterSays) {
 }
 
 // The last test of this program: what traps takes the context with it.
-TEST_F(GpuStatements, WaitThatNobodyEndsTraps) {
+TEST_F(GpuStatements, WaitWithoutAnArrivalTraps) {
   const AsyncProduct product{.name = "stuck"};
   std::string text = product.Text();
   const std::string arrival = "if equal(mod(t, 32), 0) { mbarrier_arrive empty[s] }";

@@ -74,13 +74,13 @@ void GpuTileCopies::Do(const MbarrierWait& wait) {
       }
       if (done || roles_.PassTurn()) continue;
       return state_.Fail(StatusCode::kFailedPrecondition,
-                         "waits at '" + NameOf(key) + "' for a phase that nobody completes",
+                         "waits at '" + NameOf(key) + "' for a phase that is never completed",
                          state_.active[i]);
     }
   }
 }
 
-// The values come at once: nobody may look at them before the wait.
+// The values come at once; no thread may read them before its wait.
 bool GpuTileCopies::Put(BufferId to, int64_t at, int64_t count, int thread, BufferId barrier,
                         int64_t index) {
   GpuMemory& target = state_.MemoryOf(to);

@@ -166,7 +166,7 @@ void RoleLowering::EmitCopies() {
       b_.For("k_step", tensor_.k_steps, [&](const ExprRef& k) {
         const Step step = StepOf(round, k);
         const ExprRef stage = b_.Let("stage", step.stage);
-        // The first time around nobody has to leave a stage: the phase before the first.
+        // In the first round every stage is free: the wait is for the phase before the first.
         async_.MbarrierWait(empty_, stage, b_.Let("before", Int(1) - step.parity));
         async_.MbarrierArrive(full_, stage, static_cast<int>(RowBytes() + ColumnBytes()));
         EmitCopy(k, stage);
