@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,26 +13,13 @@
 #include <system_error>
 
 #include "base/rng.h"
+#include "client/model/aligned_buffer.h"
 
 namespace mlc::client {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t kAlignment = 64;
-
-struct Free {
-  void operator()(void* p) const { std::free(p); }
-};
-using Buffer = std::unique_ptr<std::byte, Free>;
-
-Buffer Allocate(int64_t bytes) {
-  const size_t rounded = (static_cast<size_t>(bytes) + kAlignment) / kAlignment * kAlignment;
-  Buffer buffer(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded)));
-  if (buffer != nullptr) std::memset(buffer.get(), 0, rounded);
-  return buffer;
-}
 
 graph::TensorType TypeOf(const mlc_port& port) {
   return {
@@ -99,7 +85,7 @@ int32_t StepCount(const mlc_model_api& api, const mlc_model* model, const mlc_se
 }  // namespace
 
 struct ModelLibrary::Buffers {
-  std::vector<Buffer> owned;
+  std::vector<AlignedBuffer> owned;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
 };
@@ -185,11 +171,11 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Open(const std::string& dire
 void ModelLibrary::MakeBuffers() {
   buffers_ = std::make_unique<Buffers>();
   for (const mlc_port* port : inputs()) {
-    buffers_->owned.push_back(Allocate(port->bytes));
+    buffers_->owned.push_back(AllocateAligned(port->bytes));
     buffers_->inputs.push_back(buffers_->owned.back().get());
   }
   for (const mlc_port* port : outputs()) {
-    buffers_->owned.push_back(Allocate(port->bytes));
+    buffers_->owned.push_back(AllocateAligned(port->bytes));
     buffers_->outputs.push_back(buffers_->owned.back().get());
   }
 }

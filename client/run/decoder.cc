@@ -1,30 +1,21 @@
 #include "client/run/decoder.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
 
+#include "client/model/aligned_buffer.h"
 #include "compiler/graph/tensor_io.h"
 
 namespace mlc::client {
 namespace {
 
-constexpr size_t kAlignment = 64;  // the library uses such buffers in place
-
-struct Free {
-  void operator()(void* p) const { std::free(p); }
-};
-using Bytes = std::unique_ptr<std::byte, Free>;
-
-Result<Bytes> Allocate(int64_t bytes) {
-  const size_t rounded = (static_cast<size_t>(bytes) + kAlignment) / kAlignment * kAlignment;
-  Bytes buffer(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded)));
+Result<AlignedBuffer> Allocate(int64_t bytes) {
+  AlignedBuffer buffer = AllocateAligned(bytes);
   if (buffer == nullptr) {
     return ResourceExhausted("no memory for " + std::to_string(bytes) + " bytes of the decoder");
   }
-  std::memset(buffer.get(), 0, rounded);
   return buffer;
 }
 
@@ -80,18 +71,19 @@ Status CheckWhole(const mlc_port& port, Role role) {
 struct Decoder::Buffers {
   struct Cache {
     int64_t bytes = 0;
-    Bytes before, after;  // change places at each step; a cache that is updated has only `before`
-    int input = 0;        // which port
+    AlignedBuffer before,
+        after;      // change places at each step; a cache that is updated has only `before`
+    int input = 0;  // which port
   };
   struct Input {
     Role role = Role::kTokens;
     const mlc_port* port = nullptr;
-    Bytes bytes;             // but of caches
+    AlignedBuffer bytes;     // but of caches
     Cache* cache = nullptr;  // of a cache
   };
   struct Output {
     const mlc_port* port = nullptr;
-    Bytes bytes;
+    AlignedBuffer bytes;
     Cache* cache = nullptr;
   };
   std::map<std::string, Cache> caches;  // by the name of the input
