@@ -57,6 +57,7 @@ static const entry entries[] = {
     {"cuStreamWaitEvent", offsetof(mlc_cuda, stream_wait_event)},
     {"cuStreamBeginCapture_v2", offsetof(mlc_cuda, stream_begin_capture)},
     {"cuStreamEndCapture", offsetof(mlc_cuda, stream_end_capture)},
+    {"cuStreamIsCapturing", offsetof(mlc_cuda, stream_is_capturing)},
     {"cuEventCreate", offsetof(mlc_cuda, event_create)},
     {"cuEventDestroy_v2", offsetof(mlc_cuda, event_destroy)},
     {"cuEventRecord", offsetof(mlc_cuda, event_record)},

@@ -129,6 +129,7 @@ typedef struct mlc_cuda {
   int (*stream_wait_event)(mlc_cu_stream stream, mlc_cu_event event, unsigned flags);
   int (*stream_begin_capture)(mlc_cu_stream stream, int mode);
   int (*stream_end_capture)(mlc_cu_stream stream, mlc_cu_graph* graph);
+  int (*stream_is_capturing)(mlc_cu_stream stream, int* status); /* 0: it is not */
   int (*event_create)(mlc_cu_event* event, unsigned flags);
   int (*event_destroy)(mlc_cu_event event);
   int (*event_record)(mlc_cu_event event, mlc_cu_stream stream);
@@ -166,9 +167,8 @@ typedef struct mlc_cuda_device_facts {
 /* The first code that is not 0. Needs no context. */
 int mlc_cuda_query_device(const mlc_cuda* cuda, int ordinal, mlc_cuda_device_facts* facts);
 
-/* Launches `grid` blocks of `block` threads. `programmatic`: may begin before the kernel before it
-   on the stream has ended; the kernel waits by itself. Functions that ask for more than 48 KiB of
-   `block_bytes` need MLC_CUDA_FUNC_MAX_BLOCK_BYTES set once. */
+/* Launches `grid` blocks of `block` threads. `programmatic`: may begin before the end of the kernel
+   before it, for which it waits. More than 48 KiB need MLC_CUDA_FUNC_MAX_BLOCK_BYTES set once. */
 int mlc_cuda_launch(const mlc_cuda* cuda, mlc_cu_function function, mlc_cuda_dim3 grid,
                     mlc_cuda_dim3 block, uint32_t block_bytes, mlc_cu_stream stream,
                     void** parameters, int programmatic);

@@ -83,13 +83,18 @@ static int Follow(mlc_device_session* session, mlc_cu_stream stream) {
   return session->model->cuda.stream_wait_event(stream, session->last_run, 0);
 }
 
-static int Launch(mlc_device_session* session, mlc_device_binding* binding, mlc_cu_stream stream) {
-  const mlc_cuda* cuda = &session->model->cuda;
-  int result = cuda->graph_launch(binding->exec, stream);
-  if (result == MLC_CUDA_SUCCESS) result = cuda->event_record(session->last_run, stream);
+/* Notes that a run was launched, with what result. */
+static int Launched(mlc_device_session* session, int result, mlc_cu_stream stream) {
+  if (result == MLC_CUDA_SUCCESS) {
+    result = session->model->cuda.event_record(session->last_run, stream);
+  }
   session->has_run = 1;
   session->last_stream = stream;
   return result;
+}
+
+static int Launch(mlc_device_session* session, mlc_device_binding* binding, mlc_cu_stream stream) {
+  return Launched(session, session->model->cuda.graph_launch(binding->exec, stream), stream);
 }
 
 mlc_status mlc_device_run(mlc_session* session, const void* const* inputs, void* const* outputs) {
@@ -107,15 +112,59 @@ mlc_status mlc_device_run(mlc_session* session, const void* const* inputs, void*
   return mlc_device_check(held, result, "run the model");
 }
 
-/* Takes the caller's addresses; 1 if any is new. */
-static int TakePorts(mlc_device_session* session, const void* const* inputs, void* const* outputs) {
-  int changed = session->caller.exec == NULL;
-  for (int32_t i = 0; i < mlc_device_port_count(session->model); ++i) {
-    const mlc_cu_ptr address = (mlc_cu_ptr)(uintptr_t)PortBuffer(session, i, inputs, outputs);
-    changed |= session->caller.ports[i] != address;
-    session->caller.ports[i] = address;
+/* The binding with the addresses of the run at hand, or null. */
+static mlc_device_binding* Known(mlc_device_session* session) {
+  const size_t bytes = (size_t)mlc_device_port_count(session->model) * sizeof(mlc_cu_ptr);
+  for (int i = 0; i < MLC_DEVICE_CALLERS; ++i) {
+    mlc_device_binding* binding = &session->callers[i];
+    if (binding->last_use != 0 && memcmp(binding->ports, session->asked.ports, bytes) == 0) {
+      return binding;
+    }
   }
-  return changed;
+  return NULL;
+}
+
+/* Gives the addresses of the run at hand to the binding that was not used for longest. */
+static void Remember(mlc_device_session* session) {
+  mlc_device_binding* oldest = &session->callers[0];
+  for (int i = 1; i < MLC_DEVICE_CALLERS; ++i) {
+    if (session->callers[i].last_use < oldest->last_use) oldest = &session->callers[i];
+  }
+  const size_t bytes = (size_t)mlc_device_port_count(session->model) * sizeof(mlc_cu_ptr);
+  memcpy(oldest->ports, session->asked.ports, bytes);
+  oldest->captured = 0;
+  oldest->last_use = ++session->uses;
+}
+
+static int LaunchEach(mlc_device_session* session, mlc_cu_stream stream) {
+  mlc_device_bind(session, &session->asked);
+  return mlc_device_launch_all(session, stream);
+}
+
+/* Addresses that come twice get a graph. The first time the kernels are launched one by one: a
+   graph takes longer to make than to save. */
+static mlc_status RunOn(mlc_device_session* session, mlc_cu_stream stream) {
+  const mlc_cuda* cuda = &session->model->cuda;
+  int capturing = 0; /* the legacy default stream is never captured */
+  int result = stream == NULL ? MLC_CUDA_SUCCESS : cuda->stream_is_capturing(stream, &capturing);
+  if (result == MLC_CUDA_SUCCESS && capturing != 0) {
+    /* The run becomes a part of the caller's graph, which may not depend on events outside. */
+    return mlc_device_check(session, LaunchEach(session, stream), "run the model");
+  }
+  mlc_device_binding* binding = Known(session);
+  if (binding != NULL && !binding->captured) {
+    const mlc_status status = mlc_device_capture(session, binding);
+    if (status != MLC_OK) return status;
+  }
+  if (result == MLC_CUDA_SUCCESS) result = Follow(session, stream);
+  if (result == MLC_CUDA_SUCCESS && binding != NULL) {
+    binding->last_use = ++session->uses;
+    result = Launch(session, binding, stream);
+  } else if (result == MLC_CUDA_SUCCESS) {
+    Remember(session);
+    result = Launched(session, LaunchEach(session, stream), stream);
+  }
+  return mlc_device_check(session, result, "run the model");
 }
 
 mlc_status mlc_device_run_device(mlc_session* session, void* stream, const void* const* inputs,
@@ -125,18 +174,15 @@ mlc_status mlc_device_run_device(mlc_session* session, void* stream, const void*
   mlc_status status = CheckBuffers(held, inputs, outputs);
   if (status != MLC_OK) return status;
   for (int32_t i = 0; i < mlc_device_port_count(held->model); ++i) {
-    if (((uintptr_t)PortBuffer(held, i, inputs, outputs) & (kBufferAlignment - 1)) != 0) {
+    const uintptr_t address = (uintptr_t)PortBuffer(held, i, inputs, outputs);
+    if ((address & (kBufferAlignment - 1)) != 0) {
       return Misuse(held, "an input or output is not aligned to 16 bytes");
     }
+    held->asked.ports[i] = (mlc_cu_ptr)address;
   }
-  int result = mlc_device_enter(held->model);
+  const int result = mlc_device_enter(held->model);
   if (result != MLC_CUDA_SUCCESS) return mlc_device_check(held, result, "use the GPU");
-  if (TakePorts(held, inputs, outputs)) status = mlc_device_capture(held, &held->caller);
-  if (status == MLC_OK) {
-    result = Follow(held, (mlc_cu_stream)stream);
-    if (result == MLC_CUDA_SUCCESS) result = Launch(held, &held->caller, (mlc_cu_stream)stream);
-    status = mlc_device_check(held, result, "run the model");
-  }
+  status = RunOn(held, (mlc_cu_stream)stream);
   mlc_device_leave(held->model);
   return status;
 }
@@ -216,7 +262,7 @@ static int CaptureStep(mlc_device_session* session, int32_t step, mlc_cu_graph_e
   int result = cuda->stream_begin_capture(session->stream, MLC_CUDA_CAPTURE_THREAD_LOCAL);
   if (result != MLC_CUDA_SUCCESS) return result;
   for (int i = 0; i < kStepRepeats && result == MLC_CUDA_SUCCESS; ++i) {
-    result = mlc_device_launch_step(session, step, i == 0);
+    result = mlc_device_launch_step(session, session->stream, step, i == 0);
   }
   const int ended = cuda->stream_end_capture(session->stream, &graph);
   if (result == MLC_CUDA_SUCCESS) result = ended;

@@ -93,7 +93,8 @@ void mlc_device_bind(mlc_device_session* session, const mlc_device_binding* bind
   }
 }
 
-int mlc_device_launch_step(mlc_device_session* session, int32_t step, int first) {
+int mlc_device_launch_step(mlc_device_session* session, mlc_cu_stream stream, int32_t step,
+                           int first) {
   const mlc_device_model* model = session->model;
   const mlc_device_image* image = model->image;
   int64_t at = 0;
@@ -107,11 +108,20 @@ int mlc_device_launch_step(mlc_device_session* session, int32_t step, int first)
     const mlc_device_launch* launch = &kernel->launches[i];
     const int programmatic = launch->awaits != 0 && !(first && i == done);
     const int result = mlc_cuda_launch(&model->cuda, model->functions[model->first_function[k] + i],
-                                       launch->grid, launch->block, launch->block_bytes,
-                                       session->stream, session->parameters + at, programmatic);
+                                       launch->grid, launch->block, launch->block_bytes, stream,
+                                       session->parameters + at, programmatic);
     if (result != MLC_CUDA_SUCCESS) return result;
   }
   return MLC_CUDA_SUCCESS;
+}
+
+int mlc_device_launch_all(mlc_device_session* session, mlc_cu_stream stream) {
+  int result = MLC_CUDA_SUCCESS;
+  const int32_t steps = session->model->image->base.step_count;
+  for (int32_t s = 0; s < steps && result == MLC_CUDA_SUCCESS; ++s) {
+    result = mlc_device_launch_step(session, stream, s, s == 0);
+  }
+  return result;
 }
 
 /* Captured launches copy their arguments: the table may change afterwards. */
@@ -119,10 +129,7 @@ static int CaptureLaunches(mlc_device_session* session, mlc_cu_graph* graph) {
   const mlc_cuda* cuda = &session->model->cuda;
   int result = cuda->stream_begin_capture(session->stream, MLC_CUDA_CAPTURE_THREAD_LOCAL);
   if (result != MLC_CUDA_SUCCESS) return result;
-  const int32_t steps = session->model->image->base.step_count;
-  for (int32_t s = 0; s < steps && result == MLC_CUDA_SUCCESS; ++s) {
-    result = mlc_device_launch_step(session, s, s == 0);
-  }
+  result = mlc_device_launch_all(session, session->stream);
   const int ended = cuda->stream_end_capture(session->stream, graph);
   return result != MLC_CUDA_SUCCESS ? result : ended;
 }
@@ -143,6 +150,7 @@ mlc_status mlc_device_capture(mlc_device_session* session, mlc_device_binding* b
   }
   if (result == MLC_CUDA_SUCCESS) result = cuda->graph_upload(binding->exec, session->stream);
   if (graph != NULL) cuda->graph_destroy(graph);
+  binding->captured = result == MLC_CUDA_SUCCESS;
   return mlc_device_check(session, result, "capture the model as a graph");
 }
 
@@ -153,9 +161,13 @@ static mlc_status AllocateTables(mlc_device_session* session) {
   session->arguments = calloc(arguments + 1, sizeof(mlc_cu_ptr));
   session->parameters = calloc(arguments + 1, sizeof(void*));
   session->own.ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
-  session->caller.ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
-  const int all = session->arguments != NULL && session->parameters != NULL &&
-                  session->own.ports != NULL && session->caller.ports != NULL;
+  session->asked.ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
+  int all = session->arguments != NULL && session->parameters != NULL &&
+            session->own.ports != NULL && session->asked.ports != NULL;
+  for (int i = 0; i < MLC_DEVICE_CALLERS; ++i) {
+    session->callers[i].ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
+    all = all && session->callers[i].ports != NULL;
+  }
   return all ? MLC_OK : MLC_OUT_OF_MEMORY;
 }
 
@@ -217,7 +229,9 @@ void mlc_device_destroy_session(mlc_session* session) {
   if (mlc_device_enter(held->model) == MLC_CUDA_SUCCESS) {
     if (held->has_run) cuda->event_synchronize(held->last_run);
     if (held->own.exec != NULL) cuda->graph_exec_destroy(held->own.exec);
-    if (held->caller.exec != NULL) cuda->graph_exec_destroy(held->caller.exec);
+    for (int i = 0; i < MLC_DEVICE_CALLERS; ++i) {
+      if (held->callers[i].exec != NULL) cuda->graph_exec_destroy(held->callers[i].exec);
+    }
     if (held->last_run != NULL) cuda->event_destroy(held->last_run);
     if (held->stream != NULL) cuda->stream_destroy(held->stream);
     if (held->pinned != NULL) cuda->mem_free_host(held->pinned);
@@ -227,6 +241,7 @@ void mlc_device_destroy_session(mlc_session* session) {
   free(held->arguments);
   free(held->parameters);
   free(held->own.ports);
-  free(held->caller.ports);
+  free(held->asked.ports);
+  for (int i = 0; i < MLC_DEVICE_CALLERS; ++i) free(held->callers[i].ports);
   free(held);
 }

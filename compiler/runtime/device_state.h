@@ -7,7 +7,7 @@
 #include "compiler/runtime/image.h"
 #include "compiler/runtime/model_state.h"
 
-enum { MLC_DEVICE_ALIGNMENT = 256, MLC_DEVICE_TEXT = 320 };
+enum { MLC_DEVICE_ALIGNMENT = 256, MLC_DEVICE_TEXT = 320, MLC_DEVICE_CALLERS = 8 };
 
 typedef struct mlc_device_model {
   struct mlc_model base;         /* first: queries about ports and steps see it alone */
@@ -28,6 +28,8 @@ typedef struct mlc_device_model {
 typedef struct mlc_device_binding {
   mlc_cu_ptr* ports; /* inputs, then outputs */
   mlc_cu_graph_exec exec;
+  int captured;      /* 0: the graph, if there is one, is of other addresses */
+  uint64_t last_use; /* 0: the addresses are of no run */
 } mlc_device_binding;
 
 typedef struct mlc_device_session {
@@ -41,7 +43,10 @@ typedef struct mlc_device_session {
   void** parameters;      /* their addresses, as launches take them */
   char* pinned;           /* one place a port, for host buffers */
   mlc_device_binding own; /* ports in the session's memory */
-  mlc_device_binding caller;
+  /* Addresses of the caller's latest runs: its allocator gives the same ones again. */
+  mlc_device_binding callers[MLC_DEVICE_CALLERS];
+  mlc_device_binding asked; /* of the run at hand; has no graph */
+  uint64_t uses;
   char error[MLC_DEVICE_TEXT];
 } mlc_device_session;
 
@@ -61,9 +66,12 @@ mlc_status mlc_device_check(mlc_device_session* session, int result, const char*
 
 /* The graph of a run with the ports of the binding, made or brought up to date. */
 mlc_status mlc_device_capture(mlc_device_session* session, mlc_device_binding* binding);
-/* Puts the launches of one step on the session's stream. `first`: nothing that it could begin
-   before the end of was launched before it. */
-int mlc_device_launch_step(mlc_device_session* session, int32_t step, int first);
+/* Puts the launches of one step on a stream. `first`: nothing that it could begin before the end of
+   was launched before it. */
+int mlc_device_launch_step(mlc_device_session* session, mlc_cu_stream stream, int32_t step,
+                           int first);
+/* Puts the launches of a whole run on a stream, with the arguments as they are set. */
+int mlc_device_launch_all(mlc_device_session* session, mlc_cu_stream stream);
 /* Sets the arguments that are ports. */
 void mlc_device_bind(mlc_device_session* session, const mlc_device_binding* binding);
 

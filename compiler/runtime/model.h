@@ -120,7 +120,8 @@ struct mlc_model_api {
   /* Libraries for GPUs: puts a run on the caller's stream (a CUstream or cudaStream_t of the
      device's primary context; null is the default one) and returns at once. Buffers are in the
      GPU's memory, aligned to 16 bytes, and stay until the run has ended. Runs of one session follow
-     each other, on whatever streams. The first run with new buffers costs some milliseconds. */
+     each other, on whatever streams. The second run with the same buffers costs some milliseconds.
+     On a stream that is being captured, the run becomes part of the caller's graph. */
   mlc_status (*run_device)(mlc_session* session, void* stream, const void* const* inputs,
                            void* const* outputs);
   /* Runs `runs` times without pause and gives each time in run_ns. On a GPU the inputs are copied

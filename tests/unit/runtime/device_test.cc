@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/runtime/device_state.h"
 #include "compiler/runtime/image.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/runtime/fake_cuda/fake_cuda.h"
@@ -141,6 +142,18 @@ class Device : public testing::Test {
   mlc_status Run(Buffers& buffers) {
     return mlc_device_run(session_, buffers.inputs().data(), buffers.outputs().data());
   }
+  mlc_status RunDevice(Buffers& buffers, void* stream = nullptr) {
+    return mlc_device_run_device(session_, stream, buffers.inputs().data(),
+                                 buffers.outputs().data());
+  }
+  static int Count(const std::string& note) {
+    const std::string notes = fake_cuda_notes();
+    int count = 0;
+    for (size_t at = notes.find(note); at != std::string::npos; at = notes.find(note, at + 1)) {
+      ++count;
+    }
+    return count;
+  }
 
   Model model_;
   mlc_model* opened_ = nullptr;
@@ -180,34 +193,94 @@ TEST_F(Device, RunsTheStepsInOrderFromHostBuffers) {
 TEST_F(Device, RunsWithTheCallersMemoryAndStream) {
   OpenWithSession();
   Buffers first, second;
-  ASSERT_EQ(mlc_device_run_device(session_, nullptr, first.inputs().data(), first.outputs().data()),
-            MLC_OK);
+  ASSERT_EQ(RunDevice(first), MLC_OK);
   EXPECT_EQ(first.y, kY);
-  ASSERT_EQ(mlc_device_run_device(session_, nullptr, first.inputs().data(), first.outputs().data()),
-            MLC_OK);
-  EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("update"))) << "the same buffers need no new graph";
+  EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("graph_launch"))) << "addresses may come once only";
   second.x = {0, 0, 0, 0};
-  ASSERT_EQ(
-      mlc_device_run_device(session_, nullptr, second.inputs().data(), second.outputs().data()),
-      MLC_OK);
+  ASSERT_EQ(RunDevice(second), MLC_OK);
   EXPECT_EQ(second.z, (std::array<float, 4>{0, 1, 2, 3}));
-  EXPECT_THAT(fake_cuda_notes(), HasSubstr("update 3\n"));
   EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("htod 16")));
   EXPECT_THAT(fake_cuda_notes(), Not(HasSubstr("wait")));
   ASSERT_EQ(Run(first), MLC_OK);
   EXPECT_THAT(fake_cuda_notes(), HasSubstr("wait\n")) << "another stream waits for the last run";
 }
 
+TEST_F(Device, AddressesThatComeAgainHaveAGraph) {
+  OpenWithSession();
+  std::array<Buffers, 2> buffers;
+  for (Buffers& one : buffers) ASSERT_EQ(RunDevice(one), MLC_OK);
+  fake_cuda_reset();
+  for (Buffers& one : buffers) {
+    one.y = {};
+    ASSERT_EQ(RunDevice(one), MLC_OK);
+    EXPECT_EQ(one.y, kY);
+  }
+  EXPECT_EQ(Count("instantiate 3\n"), 2);
+  for (int i = 0; i < 6; ++i) {
+    Buffers& one = buffers[static_cast<size_t>(i) % 2];
+    one.y = {};
+    ASSERT_EQ(RunDevice(one), MLC_OK);
+    EXPECT_EQ(one.y, kY);
+  }
+  EXPECT_EQ(Count("instantiate 3\n"), 2) << "an allocator that takes turns costs no new graphs";
+  EXPECT_EQ(Count("graph_launch 3\n"), 8);
+}
+
+TEST_F(Device, TheOldestAddressesAreForgotten) {
+  OpenWithSession();
+  std::array<Buffers, MLC_DEVICE_CALLERS + 1> buffers;
+  for (int round = 0; round < 2; ++round) {
+    for (Buffers& one : buffers) {
+      one.y = {};
+      ASSERT_EQ(RunDevice(one), MLC_OK);
+      EXPECT_EQ(one.y, kY);
+    }
+  }
+  EXPECT_EQ(Count("graph_launch 3\n"), 0);
+  ASSERT_EQ(RunDevice(buffers.back()), MLC_OK);
+  EXPECT_EQ(Count("graph_launch 3\n"), 1);
+  // Another set takes over the graph with its place.
+  for (size_t i = 0; i < MLC_DEVICE_CALLERS; ++i) ASSERT_EQ(RunDevice(buffers[i]), MLC_OK);
+  buffers[0].y = {};
+  ASSERT_EQ(RunDevice(buffers[0]), MLC_OK);
+  EXPECT_EQ(buffers[0].y, kY);
+}
+
 TEST_F(Device, MakesANewGraphWhereTheOldOneCannotBeUpdated) {
   OpenWithSession();
-  Buffers first, second;
-  ASSERT_EQ(mlc_device_run_device(session_, nullptr, first.inputs().data(), first.outputs().data()),
-            MLC_OK);
+  std::array<Buffers, MLC_DEVICE_CALLERS + 1> buffers;
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(RunDevice(buffers[0]), MLC_OK);
+  for (size_t i = 1; i < buffers.size(); ++i) ASSERT_EQ(RunDevice(buffers[i]), MLC_OK);
   fake_cuda_fail("cuGraphExecUpdate", 1, 910);
-  ASSERT_EQ(
-      mlc_device_run_device(session_, nullptr, second.inputs().data(), second.outputs().data()),
-      MLC_OK);
-  EXPECT_EQ(second.y, kY);
+  Buffers& last = buffers.back();  // in the place of the first, which has a graph
+  last.y = {};
+  ASSERT_EQ(RunDevice(last), MLC_OK);
+  EXPECT_EQ(last.y, kY);
+}
+
+TEST_F(Device, ARunMayBePartOfTheCallersGraph) {
+  OpenWithSession();
+  Buffers buffers;
+  ASSERT_EQ(RunDevice(buffers), MLC_OK);
+  mlc_cuda cuda;
+  ASSERT_EQ(mlc_cuda_open(&cuda, error_, sizeof(error_)), 0) << error_;
+  mlc_cu_stream stream = nullptr;
+  ASSERT_EQ(cuda.stream_create(&stream, MLC_CUDA_STREAM_NON_BLOCKING), 0);
+  fake_cuda_reset();
+  ASSERT_EQ(cuda.stream_begin_capture(stream, MLC_CUDA_CAPTURE_RELAXED), 0);
+  buffers.y = {};
+  ASSERT_EQ(RunDevice(buffers, stream), MLC_OK);
+  mlc_cu_graph graph = nullptr;
+  ASSERT_EQ(cuda.stream_end_capture(stream, &graph), 0);
+  EXPECT_EQ(fake_cuda_notes(), std::string()) << "no event of the session, and nothing has run";
+  mlc_cu_graph_exec exec = nullptr;
+  ASSERT_EQ(cuda.graph_instantiate(&exec, graph, 0), 0);
+  buffers.x = {2, 2, 2, 2};
+  ASSERT_EQ(cuda.graph_launch(exec, stream), 0);
+  EXPECT_EQ(buffers.z, (std::array<float, 4>{2, 3, 4, 5}));
+  cuda.graph_exec_destroy(exec);
+  cuda.graph_destroy(graph);
+  cuda.stream_destroy(stream);
 }
 
 TEST_F(Device, RefusesBuffersThatItCannotUse) {

@@ -39,7 +39,7 @@ int cuEventDestroy_v2(mlc_cu_event event) {
   return 0;
 }
 int cuEventRecord(mlc_cu_event event, mlc_cu_stream stream) {
-  (void)stream;
+  if (stream != NULL && stream->captured != NULL) fake_note("record in a capture\n");
   event->at = fake_now_ms;
   return 0;
 }
@@ -64,6 +64,10 @@ int cuStreamEndCapture(mlc_cu_stream stream, mlc_cu_graph* graph) {
   *graph = stream->captured;
   stream->captured = NULL;
   ++fake_held;
+  return 0;
+}
+int cuStreamIsCapturing(mlc_cu_stream stream, int* status) {
+  *status = stream->captured != NULL;
   return 0;
 }
 int cuGraphInstantiateWithFlags(mlc_cu_graph_exec* exec, mlc_cu_graph graph,
