@@ -227,15 +227,16 @@ PYTHON_ALLOWED = {
     "tune": "errors options programs progress",
     # A folder of its own, which also imports PyTorch.
     "torch.__init__": "errors programs torch.aot torch.graph torch.options torch.reasons torch.tune",
-    "torch.aot": "compile errors library onnx_file programs torch.export torch.reasons torch.store",
+    "torch.aot": "compile errors library onnx_file programs torch.device torch.export torch.reasons torch.store",
+    "torch.device": "cuda library session torch.reasons",
     "torch.export": "torch.reasons torch.store",
-    "torch.graph": "errors library torch.export torch.options torch.plan torch.reasons",
+    "torch.graph": "errors library torch.device torch.export torch.options torch.plan torch.reasons",
     "torch.layout": "torch.reasons",
     "torch.options": "compile errors options",
     "torch.plan": (
-        "library tensors torch.export torch.layout torch.options torch.reasons torch.store"),
+        "library tensors torch.device torch.export torch.layout torch.options torch.reasons torch.store"),
     "torch.reasons": "",
-    "torch.store": "cache compile errors library onnx_file temporary torch.options",
+    "torch.store": "cache compile errors library onnx_file temporary torch.device torch.options",
     "torch.tune": (
         "errors options programs progress torch.graph torch.options torch.plan torch.store tune"),
 }

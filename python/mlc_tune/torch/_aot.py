@@ -11,6 +11,7 @@ from .._compile import compile as _compile
 from .._errors import DataError, InputError, UsageError
 from .._library import Library
 from .._programs import PathLike
+from ._device import CPU, target_of
 from ._export import plain_mode, save
 from ._reasons import first_line
 from ._store import Source
@@ -91,7 +92,8 @@ def compile_aot(
     """Compiles a model into the folder `output`, and loads the library.
 
     `model` is a module in evaluation mode or an exported program. The library has the sizes of the
-    example inputs, which need not be those of the export if the program has dynamic sizes.
+    example inputs, which need not be those of the export if the program has dynamic sizes. It is
+    for the device of these inputs, unless `target` is given.
     `options` are those of `mlc_tune.compile`. DataError, with the reason, if the model cannot be
     compiled.
     """
@@ -108,4 +110,6 @@ def compile_aot(
     except Exception as error:  # any operator may fail in any way there
         raise DataError(f"the model cannot be exported to ONNX: {first_line(error)}") from error
     dims = _dims(source, example_inputs, named)
+    device = next((t.device for t in _tensors_of((tuple(example_inputs), named)) if t.is_cuda), CPU)
+    options = {"target": target_of(device), "device": device.index or 0, **options}
     return _compile(source.path, output=output, dims=dims or None, **options)

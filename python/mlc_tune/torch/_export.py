@@ -155,7 +155,9 @@ def save(program: Any, source: Source, **names: List[str]) -> None:
 
 
 def _sample(tensor: "torch.Tensor") -> "torch.Tensor":
-    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype)
+    return torch.empty_strided(
+        tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device
+    )
 
 
 def export(whole: Whole, args: Sequence[Any], outputs: int) -> Source:

@@ -15,6 +15,7 @@ import torch
 
 from .._errors import Error, UsageError
 from .._library import Library
+from ._device import device_of, is_captured, random_state
 from ._export import Numbers, Writes
 from ._options import Options
 from ._plan import Plan, check_tensor
@@ -108,18 +109,24 @@ class Graph:
         with self._lock:
             return [plan for plan in self._plans.values() if plan is not None]
 
-    def improve(self, digest: str, options: Options, library: Library) -> None:
+    def improve(
+        self, digest: str, options: Options, library: Library, device: "torch.device"
+    ) -> None:
         """Uses another library from the next call on, if one of the plans has this ONNX file and
-        options differ only in where tuning keeps its results. Later plans use these options, too.
+        device, and options differ only in where tuning keeps its results. Later plans use these
+        options, too.
         """
         with self._lock:
-            if self._options.kind != options.kind:
-                return
-            plans = [p for p in self._plans.values() if p is not None and p.digest == digest]
+            plans = [
+                plan
+                for plan in self._plans.values()
+                if plan is not None
+                and (plan.digest, plan.options.kind, plan.device) == (digest, options.kind, device)
+            ]
             for plan in plans:
-                plan.library = library
+                plan.use(library)
             if plans:
-                self._options = options
+                self._options = self._options.tuned_by(options.log, options.server)
 
     def __call__(self, *args: Any) -> Any:
         if self._eager:
@@ -150,6 +157,9 @@ class Graph:
 
     def _first(self, args: Sequence[Any]) -> Any:
         """A call without a plan: runs in eager mode, and makes one from what it shows."""
+        if is_captured():
+            self._warn("a CUDA graph is captured: call the model with these sizes before")
+            return self._gm(*args)
         with self._lock:
             weights = self._current_weights(args)
             key = self._key(args, weights)
@@ -159,7 +169,7 @@ class Graph:
                 self._warn(f"it has libraries for {MOST_PLANS} sets of sizes, the most of a graph")
                 return self._gm(*args)
             try:
-                self._check_arguments(args)
+                device = self._check_arguments(args)
             except Unsuited as reason:
                 self._refuse(key, reason)
                 return self._gm(*args)
@@ -169,11 +179,11 @@ class Graph:
                 for i, arg in enumerate(args)
             ]
             versions = self._versions(args)
-            state = torch.get_rng_state()
+            state = random_state(device)
             outputs = self._gm(*args)
             written = {i for i, version in self._versions(args).items() if version != versions[i]}
             try:
-                if not torch.equal(state, torch.get_rng_state()):
+                if not all(map(torch.equal, state, random_state(device))):
                     raise Unsuited("it draws random numbers, as dropout does in training")
                 plan = self._plan(before, args, outputs, written)
                 key = self._key(args, weights)  # which numbers may be part of since
@@ -213,8 +223,10 @@ class Graph:
             return False
         return isinstance(arg, torch.nn.Parameter) or "_buffers_" in self._names[i]
 
-    def _check_arguments(self, args: Sequence[Any]) -> None:
-        if torch.is_autocast_enabled("cpu") or self._enters_autocast:
+    def _check_arguments(self, args: Sequence[Any]) -> "torch.device":
+        """The device of the arguments. Unsuited if a library cannot take them."""
+        device = device_of(args)
+        if torch.is_autocast_enabled(device.type) or self._enters_autocast:
             raise Unsuited("autocast is left to it; the option 'precision' lowers the precision")
         for arg in args:
             if isinstance(arg, torch.Tensor):
@@ -223,6 +235,7 @@ class Graph:
                     raise Unsuited("a tensor is empty", always=False)
             elif arg is not None and not isinstance(arg, (bool, int, float, str)):
                 raise Unsuited(f"an argument is a {type(arg).__name__}")
+        return device
 
     def _plan(
         self, before: Sequence[Any], args: Sequence[Any], outputs: Any, written: Set[int]

@@ -84,7 +84,9 @@ class Layout:
         size, stride, part = output.size(), output.stride(), _own_part(output)
 
         def strided(_args: Any, results: Sequence["torch.Tensor"], _shared: Any) -> Any:
-            made = torch.empty_strided(size, stride, dtype=results[place].dtype)
+            made = torch.empty_strided(
+                size, stride, dtype=results[place].dtype, device=results[place].device
+            )
             made[part].copy_(results[place][part])
             return made
 
@@ -110,7 +112,10 @@ class Layout:
         return view
 
     def outputs(self, args: Sequence[Any], results: Sequence["torch.Tensor"]) -> Tuple[Any, ...]:
-        shared = [torch.empty(count, dtype=dtype) for count, dtype in self._shared]
+        shared = [
+            torch.empty(count, dtype=dtype, device=results[0].device)
+            for count, dtype in self._shared
+        ]
         return tuple([make(args, results, shared) for make in self._makers])
 
 

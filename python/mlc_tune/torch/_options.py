@@ -27,6 +27,11 @@ class Options:
         """Options that must be equal when a graph is tuned and compiled."""
         return (self.target, self.precision, self.threads)
 
+    def on(self, target: str, tf32: bool) -> "Options":
+        """These options for a device of tensors, where they leave the choice."""
+        precision = self.precision or ("tf32" if tf32 else None)
+        return replace(self, target=self.target or target, precision=precision)
+
     def tuned_by(self, log: Optional[str], server: Optional[ServerLike]) -> "Options":
         return replace(self, log=log, server=server)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
+
+import torch
 
 from .. import _cache, _onnx_file
 from .._compile import run_compile
 from .._errors import ConfigurationError, DataError
 from .._library import Library
 from .._temporary import TemporaryFolder
+from ._device import facts_of
 from ._options import Options
 
 
@@ -34,9 +38,10 @@ class Source:
         with open(self.path, "rb") as file:
             return file.read()
 
-    def library(self, options: Options) -> Library:
-        """Compiles it, unless the cache has it."""
+    def library(self, options: Options, device: "torch.device") -> Library:
+        """Compiles it for tensors on the device, unless the cache has it."""
         flags = options.flags()
+        load = functools.partial(Library, device=device.index or 0)
 
         def into(folder: str) -> None:
             run_compile(self.path, flags, folder)
@@ -45,14 +50,15 @@ class Source:
             made = TemporaryFolder()
             folder = os.path.join(made.path, "model")
             into(folder)
-            return Library(folder, owner=made)
-        name = _cache.key(self._data(), self._folder.path, self._external, flags, options.log or "")
+            return load(folder, owner=made)
+        facts = [*flags, facts_of(device)]
+        name = _cache.key(self._data(), self._folder.path, self._external, facts, options.log or "")
         folder, owner = _cache.library(name, into)
         try:
-            return Library(folder, owner=owner)
+            return load(folder, owner=owner)
         except (DataError, ConfigurationError):
             if owner is not None:
                 raise
         # A damaged file, or one of a machine that looked the same.
         folder, owner = _cache.library(name, into, again=True)
-        return Library(folder, owner=owner)
+        return load(folder, owner=owner)

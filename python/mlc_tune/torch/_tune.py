@@ -67,6 +67,7 @@ def tune(
     results = []
     for plan in plans:
         assert plan.source is not None
+        chosen = plan.options  # of the device of the plan's tensors
         results.append(
             _tune.tune(
                 plan.source.path,
@@ -76,7 +77,9 @@ def tune(
                 time_budget=time_budget,
                 label="torch",
                 progress=progress,
-                **choices,
+                target=chosen.target,
+                precision=chosen.precision,
+                threads=chosen.threads,
             )
         )
         _improve(plan, plan.source, log, server)
@@ -89,6 +92,6 @@ def _improve(
     """Compiles a graph again, and lets all equal graphs run the new library."""
     better = options_of({"log": log, "server": server})
     options = tuned.options.tuned_by(better.log, better.server)
-    library = source.library(options)
+    library = source.library(options, tuned.device)
     for graph in live_graphs():
-        graph.improve(source.digest, options, library)
+        graph.improve(source.digest, options, library, tuned.device)

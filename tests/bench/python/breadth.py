@@ -3,8 +3,9 @@
 
     breadth.py OUTPUT.jsonl [--bin build/release/bin] [--suites ...] [--ways mlc inductor onnxruntime] [--only REGEX]
 
-Each model runs in a process of its own, with limits of time and memory, once for each way. A record is a line of the output;
-a second run goes on where the first one ended, and --again VERDICT measures records of this verdict anew. --table FILE.md and
+Each model runs in a process for each way, with limits of time and memory. These and one of eager mode are timed in turns,
+some milliseconds each, so that a busy machine is equally busy for all of them. A record is a line of the output; a second run goes on where the
+first one ended, and --again VERDICT measures records of this verdict anew. --table FILE.md and
 --json FILE.json write what docs/benchmarks shows; with --only '^$', they do so without measuring. Needs torch, torchvision,
 timm, transformers, onnx and onnxscript, for the other ways a C++ compiler and onnxruntime.
 """
@@ -24,6 +25,7 @@ import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[2]
+ONE_AT_A_TIME = threading.Lock()  # models that are timed; others may compile
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 
@@ -56,43 +58,107 @@ def end(process):
     process.wait()
 
 
-def measure(name, way, options):
-    """The record of one model, whatever its process does. Its temporary files go with it."""
+class Runner:
+    """A process that has compiled a model in one way, and times it when it is told to."""
+
+    def __init__(self, name, way, folder, options):
+        self.row = {"model": name, "way": way}
+        size = int(options.memory * (1 << 30))
+
+        def limits():
+            os.nice(options.nice)
+            if options.device == "cpu":  # a CUDA driver reserves much more than it uses
+                resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+
+        self.said = tempfile.TemporaryFile("w+", dir=folder, errors="replace")
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", str(HERE / "breadth_one.py"), name, way, options.device],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.said,
+            text=True,
+            preexec_fn=limits,
+            env=os.environ | {"TMPDIR": folder},
+        )
+        self.late = False
+        self.limit = options.limit
+        self.clock = threading.Timer(options.limit, self.end)
+        self.clock.start()
+
+    def end(self):
+        self.late = self.process.poll() is None
+        if self.late:
+            end(self.process)
+
+    def line(self):
+        """The next line that it says; None if it has ended."""
+        for line in self.process.stdout:
+            if line[:1] == "{" or line[:1].isdigit():
+                return line
+        return None
+
+    def compiled(self):
+        """Waits for the record. Whether there is something to time."""
+        line = self.line()
+        if line is not None:
+            self.row |= json.loads(line)
+            return "difference" in self.row
+        code = self.process.wait()
+        self.said.seek(0)
+        word = (self.said.read().strip().splitlines() or ["no word"])[-1][:200]
+        if self.late:
+            self.row |= {"verdict": "out of time", "reasons": [f"more than {self.limit:.0f} s"]}
+        else:
+            self.row |= {"verdict": "crashed", "reasons": [f"exit code {code}: {word}"]}
+        return False
+
+    def time(self, seconds):
+        """A median time in ms."""
+        print(seconds, file=self.process.stdin, flush=True)
+        return float(self.line())
+
+    def close(self):
+        self.clock.cancel()
+        if self.process.poll() is None:
+            end(self.process)
+        self.said.close()
+
+
+def measure(name, ways, options):
+    """The records of one model. Its processes compile one after the other, then they run in turns."""
+    ways = ["eager", *ways] if options.seconds > 0 else ways
     with tempfile.TemporaryDirectory(prefix="breadth-", ignore_cleanup_errors=True) as folder:
-        return measure_in(folder, name, way, options)
-
-
-def measure_in(folder, name, way, options):
-    row = {"model": name, "way": way}
-    size = int(options.memory * (1 << 30))
-
-    def limits():
-        os.nice(options.nice)
-        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
-
-    command = [sys.executable, "-B", str(HERE / "breadth_one.py"), name, way, str(options.seconds)]
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        preexec_fn=limits,
-        env=os.environ | {"TMPDIR": folder},
-    ) as process:
+        runners, timed = [], []
         try:
-            out, err = process.communicate(timeout=options.limit)
-        except subprocess.TimeoutExpired:
-            end(process)
-            return row | {"verdict": "out of time", "reasons": [f"more than {options.limit:.0f} s"]}
-        except BaseException:
-            end(process)
-            raise
-    lines = out.strip().splitlines()
-    if process.returncode == 0 and lines and lines[-1].startswith("{"):
-        return json.loads(lines[-1])
-    said = (err.strip().splitlines() or ["no word"])[-1]
-    return row | {"verdict": "crashed", "reasons": [f"exit code {process.returncode}: {said[:200]}"]}
+            for way in ways:
+                runners.append(Runner(name, way, folder, options))
+                if runners[-1].compiled():
+                    timed.append(runners[-1])
+                if runners[-1].row["verdict"] == "no model":
+                    break
+            if len(timed) > 1:
+                take_times(timed, options)
+        finally:
+            for runner in runners:
+                runner.close()
+    rows = [runner.row for runner in runners]
+    if len(rows) < len(ways):
+        rows = [rows[0] | {"way": way} for way in ways]
+    return [row for row in rows if row["way"] != "eager"]
+
+
+def take_times(timed, options):
+    taken = {runner.row["way"]: [] for runner in timed}
+    try:
+        with ONE_AT_A_TIME:
+            for _ in range(options.rounds):
+                for runner in timed:
+                    taken[runner.row["way"]].append(runner.time(options.seconds / options.rounds))
+    except (OSError, TypeError):  # one of them ended: out of time, mostly
+        return
+    middle = {way: round(sorted(values)[len(values) // 2], 4) for way, values in taken.items()}
+    for runner in timed:
+        runner.row |= {"ms": middle[runner.row["way"]], "eager_ms": middle.get("eager")}
 
 
 def read(path):
@@ -111,12 +177,14 @@ def arguments():
     parser.add_argument("--suites", nargs="+", choices=suites, default=suites)
     ways = ["mlc", "inductor", "onnxruntime"]
     parser.add_argument("--ways", nargs="+", choices=ways, default=ways)
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--only", default="", help="regular expression for suite/model")
     parser.add_argument("--again", nargs="+", default=[], metavar="VERDICT")
-    parser.add_argument("--limit", type=float, default=600, help="seconds for a model")
+    parser.add_argument("--limit", type=float, default=600, help="seconds for a model, in each way")
     parser.add_argument("--memory", type=float, default=12, help="GiB of private memory for a process")
-    parser.add_argument("--seconds", type=float, default=0.3, help="of a round of timing; 0: no times")
-    parser.add_argument("--jobs", type=int, default=1, help="processes at a time; times count with one alone")
+    parser.add_argument("--seconds", type=float, default=1.5, help="of samples for each way; 0: no times")
+    parser.add_argument("--rounds", type=int, default=15, help="turns of all ways")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--nice", type=int, default=5)
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
@@ -135,19 +203,20 @@ def main():
 
     known = read(options.output)
     wanted = []
-    for way in options.ways:
-        for name in breadth_models.names(options.suites):
-            row = known.get((name, way))
-            if re.search(options.only, name) and (row is None or row["verdict"] in options.again):
-                wanted.append((name, way))
+    for name in breadth_models.names(options.suites):
+        rows = {way: known.get((name, way)) for way in options.ways}
+        ways = [way for way, row in rows.items() if row is None or row["verdict"] in options.again]
+        if ways and re.search(options.only, name):
+            wanted.append((name, ways))
     lock = threading.Lock()
 
     def one(pair):
-        row = measure(*pair, options)
-        with lock, options.output.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-            known[pair] = row
-            print(f"{pair[0]:45} {pair[1]:12} {row['verdict']:12} {row.get('difference', '')} {row.get('reasons', '') or ''}", flush=True)
+        for row in measure(*pair, options):
+            with lock, options.output.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+                known[row["model"], row["way"]] = row
+                parts = [row.get(part, "") or "" for part in ("difference", "ms", "eager_ms", "reasons")]
+                print(f"{row['model']:45} {row['way']:12} {row['verdict']:12}", *parts, flush=True)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(one, wanted))

@@ -85,7 +85,12 @@ def names(suites=("torchvision", "timm", "transformers")):
     if "transformers" in suites:
         found += [f"transformers/{name}" for name in (*TEXT, *PICTURES, *SEQUENCES)]
         found += [f"transformers/{name}-cached" for name in ("llama", "qwen3", "gpt2")]
-    return sorted(found, key=lambda name: name.split("/")[1] in LARGE)
+    # Suites take turns, so that a run that was ended early has some of each.
+    places = {}
+    for name in found:
+        suite = name.partition("/")[0]
+        places[name] = sum(other.startswith(suite) for other in places)
+    return sorted(found, key=lambda name: (name.split("/")[1] in LARGE, places[name]))
 
 
 def _torchvision(name):

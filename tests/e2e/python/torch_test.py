@@ -394,7 +394,7 @@ class EagerTest(TorchTest):
         self.assertIn("sets of sizes", warned[0])
 
     def test_other_devices(self):
-        device = "cuda" if torch.cuda.is_available() else "meta"
+        device = "meta"  # tests/gpu/torch_test.py has those of a GPU
         model = nn.Linear(4, 3).to(device)
         compiled = torch.compile(model, backend="mlc")
         with torch.no_grad(), eager_warnings() as warned:
@@ -402,8 +402,6 @@ class EagerTest(TorchTest):
             for _ in range(2):
                 got = compiled(x)
                 self.assertEqual((got.device.type, got.shape), (device, (2, 3)))
-                if device == "cuda":
-                    self.assert_same(got.cpu(), model(x).cpu())
         self.assertEqual(len(warned), 1)
         self.assertIn(f"on the device {device}", warned[0])
 
