@@ -12,6 +12,7 @@ timm, transformers, onnx and onnxscript, for the other ways a C++ compiler and o
 
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -121,7 +122,9 @@ class Runner:
         self.clock.cancel()
         if self.process.poll() is None:
             end(self.process)
-        self.said.close()
+        for file in (self.process.stdin, self.process.stdout, self.said):
+            with contextlib.suppress(OSError):  # what it did not read is lost
+                file.close()
 
 
 def measure(name, ways, options):
@@ -176,7 +179,7 @@ def arguments():
     suites = ["torchvision", "timm", "transformers"]
     parser.add_argument("--suites", nargs="+", choices=suites, default=suites)
     ways = ["mlc", "inductor", "onnxruntime"]
-    parser.add_argument("--ways", nargs="+", choices=ways, default=ways)
+    parser.add_argument("--ways", nargs="+", choices=[*ways, "inductor-graphs"], default=ways)
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--only", default="", help="regular expression for suite/model")
     parser.add_argument("--again", nargs="+", default=[], metavar="VERDICT")

@@ -128,15 +128,20 @@ def by_mlc(module, args, kwargs):
     }
 
 
-def by_inductor(module, args, kwargs):
+def by_inductor(module, args, kwargs, mode=None):
     from torch._dynamo.utils import counters
 
-    compiled = torch.compile(module)
-    for _ in range(2):
+    compiled = torch.compile(module, mode=mode)
+    for _ in range(3):
         result = compiled(*args, **kwargs)
     graphs = counters["stats"]["unique_graphs"]
     verdict = "none" if not graphs else "whole" if graphs == 1 and not counters["graph_break"] else "parts"
     return compiled, result, {"verdict": verdict, "graphs": graphs}
+
+
+def by_inductor_graphs(module, args, kwargs):
+    """With CUDA graphs, which inductor leaves out by default."""
+    return by_inductor(module, args, kwargs, "reduce-overhead")
 
 
 def by_onnxruntime(module, args, kwargs):
@@ -164,7 +169,7 @@ def by_eager(module, args, kwargs):
     return module, module(*args, **kwargs), {"verdict": "none"}
 
 
-WAYS = {"eager": by_eager, "mlc": by_mlc, "inductor": by_inductor, "onnxruntime": by_onnxruntime}
+WAYS = {"eager": by_eager, "mlc": by_mlc, "inductor": by_inductor, "inductor-graphs": by_inductor_graphs, "onnxruntime": by_onnxruntime}
 
 
 def one_way(way, module, args, kwargs, wanted):

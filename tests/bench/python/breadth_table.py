@@ -5,7 +5,12 @@ import json
 import math
 
 SUITES = ("torchvision", "timm", "transformers")
-NAMES = {"mlc": "mlc", "inductor": "inductor", "onnxruntime": "ONNX Runtime"}
+NAMES = {
+    "mlc": "mlc",
+    "inductor": "inductor",
+    "inductor-graphs": "inductor with CUDA graphs",
+    "onnxruntime": "ONNX Runtime",
+}
 BAD = ("failed", "crashed", "out of time")
 
 

@@ -24,7 +24,7 @@ import breadth_table
 # A stand-in for the process of a model: what it does is its name.
 ONE = """
 import json, os, signal, subprocess, sys
-name, way, seconds = sys.argv[1:]
+name, way, device = sys.argv[1:]
 if name == "crash":
     os.kill(os.getpid(), signal.SIGSEGV)
 if name == "hang":
@@ -35,7 +35,14 @@ if name == "hang":
 if name == "hungry":
     x = bytearray(1 << 31)
 print("a remark")
-print(json.dumps({"model": name, "way": way, "verdict": "whole", "folder": os.environ["TMPDIR"]}))
+row = {"model": name, "way": way, "verdict": "whole", "folder": os.environ["TMPDIR"]}
+if name == "missing":
+    row["verdict"] = "no model"
+print(json.dumps(row | {"difference": 0.0} if name != "missing" else row), flush=True)
+for line in sys.stdin:
+    if (name, way) == ("fragile", "mlc"):
+        sys.exit(3)
+    print({"eager": 4.0, "mlc": 1.0, "inductor": 2.0}[way], flush=True)
 """
 
 
@@ -58,10 +65,24 @@ class BreadthTest(unittest.TestCase):
             self.addCleanup(patch.stop)
 
     def measure(self, name, limit=60.0):
-        options = argparse.Namespace(memory=1, nice=0, seconds=0, limit=limit)
-        return breadth.measure(name, "mlc", options)
+        return self.measured(name, ["mlc"], 0, limit)[0]
 
-    def test_a_record_is_the_last_line_of_the_process(self):
+    def measured(self, name, ways, seconds, limit=60.0):
+        options = argparse.Namespace(
+            memory=1, nice=0, seconds=seconds, rounds=3, limit=limit, device="cpu"
+        )
+        return breadth.measure(name, ways, options)
+
+    def test_all_ways_are_timed_beside_eager_mode(self):
+        mlc, inductor = self.measured("good", ["mlc", "inductor"], 0.1)
+        self.assertEqual((mlc["way"], mlc["ms"], mlc["eager_ms"]), ("mlc", 1.0, 4.0))
+        self.assertEqual((inductor["way"], inductor["ms"]), ("inductor", 2.0))
+        for one in self.measured("fragile", ["mlc", "inductor"], 0.1):
+            self.assertEqual((one["verdict"], "ms" in one), ("whole", False))
+        rows = self.measured("missing", ["mlc", "inductor"], 0.1)
+        self.assertEqual([one["verdict"] for one in rows], ["no model"] * 2)
+
+    def test_a_record_is_a_line_of_the_process(self):
         record = self.measure("good")
         self.assertEqual(record["verdict"], "whole")
         self.assertFalse(os.path.exists(record["folder"]))
