@@ -142,7 +142,8 @@ constexpr GpuCalibration kGpu = {.analytic = {.fma = 435,
                                                .l2_bytes = 48,
                                                .start = 1200,
                                                .step_latency = 120,
-                                               .merge = 500}};
+                                               .merge = 500,
+                                               .cluster_merge = 2000}};
 
 }  // namespace
 

@@ -83,7 +83,8 @@ struct GpuAttentionCalibration {
   double l2_bytes;
   double start;
   double step_latency;
-  double merge;  // of the warps that share a row
+  double merge;          // of the warps that share a row,
+  double cluster_merge;  // and of the blocks
 };
 
 // The same for a product of warps with roles, which runs on each multiprocessor until no tile is

@@ -130,6 +130,7 @@ constexpr CudaSubject kSubjects[] = {
     {"projected_attention", kAttention, RandomProjectedAttention},
     {"masked_attention", kAttention, RandomMaskedAttention},
     {"long_attention", kAttention, RandomLongAttention},
+    {"cluster_attention", kAttention, RandomLongAttention, 0, "split", 2, true},
     {"pointwise_chain", kPointwise, RandomChain},
     {"integers", kPointwise, RandomIntegers},
     {"wide_vectors", kPointwise, RandomWideVectors},

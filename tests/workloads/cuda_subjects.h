@@ -24,9 +24,10 @@ struct CudaSubject {
   // config. Negative knobs mean clusters.
   const char* knob = nullptr;
   int64_t least = 0;
+  bool clusters = false;  // though the knob is positive
 
   bool Takes(int64_t value) const { return least < 0 ? value <= least : value >= least; }
-  bool NeedsClusters() const { return least < 0; }
+  bool NeedsClusters() const { return least < 0 || clusters; }
 };
 std::span<const CudaSubject> CudaSubjects();
 

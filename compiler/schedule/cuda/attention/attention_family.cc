@@ -7,6 +7,7 @@
 #include "base/ceil_div.h"
 #include "compiler/schedule/cuda/attention/attention_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
+#include "compiler/schedule/cuda/tile/gpu_split.h"
 #include "compiler/target/calibration.h"
 
 namespace mlc::schedule {
@@ -29,6 +30,7 @@ gpu::AttentionPlan PlanOf(gpu::AttentionPlan plan, const Config& config) {
     plan.chunk = Padded(plan.problem.keys, int64_t{plan.key_block} * plan.key_warps);
   }
   plan.stages = static_cast<int>(config["stages"]);
+  plan.split = static_cast<int>(config["split"]);
   return plan;
 }
 
@@ -45,7 +47,13 @@ RejectReason CheckPlan(const gpu::AttentionPlan& plan, const target::Target& tar
     return RejectReason::kTileExceedsShape;
   }
   if (config["chunk"] >= p.keys && config["chunk"] > kMin) return RejectReason::kRedundant;
-  if (plan.stages > 1 && plan.chunks() == 1) return RejectReason::kRedundant;
+  if (plan.chunks() % plan.split != 0) return RejectReason::kUnsupported;
+  if (plan.stages > 1 && plan.block_chunks() == 1) return RejectReason::kRedundant;
+  // Blocks that share keys pay where there are multiprocessors left, and the cluster fits at once.
+  if (plan.split > 1 &&
+      static_cast<double>(plan.blocks()) > UsableSms(target, {plan.split, true})) {
+    return RejectReason::kParallelism;
+  }
   if (plan.block_bytes() > target.gpu().block_bytes) return RejectReason::kCache;
   const bool least = plan.key_block == kMin && plan.warps == 1;
   if (plan.registers() > kMaxRegisters && !least) return RejectReason::kRegisters;
@@ -56,16 +64,17 @@ RejectReason CheckPlan(const gpu::AttentionPlan& plan, const target::Target& tar
 // Cycles of one block that has a multiprocessor's share to itself, and of the launch.
 double CyclesOf(const gpu::AttentionPlan& plan, const target::GpuAttentionCalibration& core,
                 const KernelFacts& facts) {
-  const double keys = static_cast<double>(plan.chunks() * plan.chunk) / plan.key_warps;
+  const double keys = static_cast<double>(plan.block_chunks() * plan.chunk) / plan.key_warps;
   const double columns = static_cast<double>(plan.depth() + plan.slice());
   const double rate = plan.data == DType::kF32 ? core.mma_f32 / plan.passes : core.mma;
   const double products = gpu::kQueryRows * keys * columns / rate;
   const double exponentials = gpu::kQueryRows * keys / core.exponentials * core.exponential_work;
   const double held = std::max(1.0, facts.warp_parallelism / 4);
-  const double bytes = static_cast<double>(plan.chunks() * plan.chunk) * columns *
+  const double bytes = static_cast<double>(plan.block_chunks() * plan.chunk) * columns *
                        SizeOf(plan.data) * std::max(1.0, facts.warp_parallelism / plan.warps);
   const double steps = keys / plan.key_block;
-  const double merge = plan.key_warps > 1 ? core.merge : 0;
+  const double merge =
+      (plan.key_warps > 1 ? core.merge : 0) + (plan.split > 1 ? core.cluster_merge : 0);
   const double block = core.start + merge + steps * core.step_latency +
                        (products + exponentials) * held + bytes / core.l2_bytes;
   return std::max(1.0, std::ceil(facts.waves)) * block;
@@ -88,10 +97,12 @@ KernelFacts FactsOf(const Workload& workload, const gpu::AttentionPlan& plan,
   facts.accumulators = static_cast<double>(plan.key_block / 8);
   facts.inner_trip = static_cast<double>(plan.depth() / plan.step());
   const double panel = keys * static_cast<double>(plan.depth() + plan.slice()) * SizeOf(plan.data);
-  facts.l2_bytes = blocks * panel;
-  facts.l1_bytes = blocks * panel * static_cast<double>(plan.rows() / gpu::kQueryRows);
+  facts.l2_bytes = blocks / plan.split * panel;
+  facts.l1_bytes = facts.l2_bytes * static_cast<double>(plan.rows() / gpu::kQueryRows);
   facts.l3_bytes = facts.dram_bytes = workload.MinBytes();
-  facts.pipeline_steps = static_cast<double>(plan.chunks());
+  facts.pipeline_steps = static_cast<double>(plan.block_chunks());
+  const KSplit split{plan.split, plan.split > 1};
+  CountSplit(split, blocks * static_cast<double>(plan.rows() * (plan.slice() + 2) * 4), facts);
   facts.body_ops = static_cast<double>(plan.key_block / 8 * (plan.depth() / plan.step() + 16));
   gpu::SetLaunch(
       target,
@@ -115,7 +126,7 @@ std::optional<gpu::AttentionPlan> GpuAttentionFamily::Find(const Workload& workl
 }
 
 Space GpuAttentionFamily::MakeSpace(const Workload&, const gpu::AttentionPlan& plan,
-                                    const target::Target&) const {
+                                    const target::Target& target) const {
   Space space{std::string(name()), version(), {}};
   space.knobs.push_back({"warps", {1, 2, 4, 8}});
   space.knobs.push_back({"kwarps", {1, 2, 4, 8}});
@@ -127,6 +138,9 @@ Space GpuAttentionFamily::MakeSpace(const Workload&, const gpu::AttentionPlan& p
   space.knobs.push_back({"chunk", chunks});
   space.knobs.push_back(
       {"stages", chunks.size() > 2 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{1}});
+  std::vector<int64_t> splits = {1};
+  if (target.gpu().compute >= 90 && chunks.size() > 2) splits = {1, 2, 4, 8};
+  space.knobs.push_back({"split", splits});
   return space;
 }
 

@@ -5,7 +5,8 @@
 //
 // Knobs: warps (of a block), kwarps (of them, those that share 16 queries, each with its part of
 // the keys), block (keys of a step), chunk (keys in shared memory at once; 0: all), stages (chunks
-// in shared memory). Stateless, thread-safe.
+// in shared memory), split (blocks of a cluster that share queries, each with its part of the
+// chunks; for few queries and many keys). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/cuda/attention/attention_plan.h"
@@ -16,7 +17,7 @@ namespace mlc::schedule {
 class GpuAttentionFamily final : public FamilyOf<gpu::AttentionPlan> {
  public:
   std::string_view name() const override { return "gpu_attention"; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 
  protected:

@@ -1,6 +1,8 @@
 #include <limits>
+#include <optional>
 
 #include "base/ceil_div.h"
+#include "compiler/schedule/cuda/attention/attention_cluster.h"
 #include "compiler/schedule/cuda/attention/attention_fragments.h"
 #include "compiler/schedule/cuda/attention/attention_plan.h"
 #include "compiler/schedule/cuda/attention/attention_softmax.h"
@@ -48,27 +50,33 @@ class AttentionEmitter {
       parts_ = builder_.SharedMemory("parts", DType::kF32, rows * plan.slice());
       stats_ = builder_.SharedMemory("stats", DType::kF32, rows * 2);
     }
+    if (plan_.split > 1) cluster_.emplace(builder_, plan_, store_);
   }
 
   LoweredKernel Run() {
-    builder_.Launch(plan_.blocks(), plan_.threads(), 1,
-                    [&](const ExprRef& block, const ExprRef& thread) {
-                      builder_.AwaitInputs();
-                      builder_.ReleaseDependents();
-                      Locate(block, thread);
-                      builder_.Unrolled("e", fragments_.output_tiles(), [&](const ExprRef& e) {
-                        builder_.Set(fragments_.output(), e, F32(0, 4));
-                      });
-                      softmax_.Reset();
-                      Chunks();
-                      Finish();
-                    });
+    const auto body = [&](const ExprRef& block, const ExprRef& thread) {
+      builder_.AwaitInputs();
+      builder_.ReleaseDependents();
+      Locate(block, thread);
+      builder_.Unrolled("e", fragments_.output_tiles(),
+                        [&](const ExprRef& e) { builder_.Set(fragments_.output(), e, F32(0, 4)); });
+      softmax_.Reset();
+      Chunks();
+      Finish();
+    };
+    builder_.Launch(plan_.blocks(), plan_.threads(), 1, body, plan_.split);
     return {builder_.Finish(), fused_.bindings(), {}};
   }
 
  private:
-  void Locate(const ExprRef& block, const ExprRef& thread) {
+  void Locate(const ExprRef& grid_block, const ExprRef& thread) {
     thread_ = thread;
+    ExprRef block = grid_block;
+    if (plan_.split > 1) {
+      rank_ = builder_.Let("rank", ir::Mod(grid_block, int64_t{plan_.split}));
+      first_chunk_ = builder_.Let("first_chunk", rank_ * plan_.block_chunks());
+      block = builder_.Let("place", ir::FloorDiv(grid_block, int64_t{plan_.split}));
+    }
     const int64_t tiles = CeilDiv(p_.queries, plan_.rows());
     const ExprRef part = builder_.Let("part", ir::Mod(block, plan_.slices()));
     first_column_ = plan_.slices() == 1 ? ir::Int(0) : part * plan_.slice();
@@ -86,6 +94,13 @@ class AttentionEmitter {
     row_ = builder_.Let("row", first_row_ + warp_row_ + fragments_.group());
   }
 
+  // The chunk at this index of the block's.
+  ExprRef ChunkOf(const ExprRef& index) {
+    int64_t number = 0;
+    if (plan_.split == 1) return index;
+    if (ir::IsConstInt(index, &number) && number == 0) return first_chunk_;
+    return builder_.Let("chunk_at", first_chunk_ + index);
+  }
   void CopyQueries() {
     stage_q_.Copy(
         q_, ir::Int(0), plan_.pitch(plan_.depth()),
@@ -116,17 +131,18 @@ class AttentionEmitter {
   }
 
   void Chunks() {
-    const int64_t chunks = plan_.chunks();
+    const int64_t chunks = plan_.block_chunks();
     CopyQueries();
     if (chunks == 1) {
       // Scores need no values yet.
-      CopyKeys(ir::Int(0));
+      const ExprRef only = ChunkOf(ir::Int(0));
+      CopyKeys(only);
       builder_.CommitCopies();
-      CopyValues(ir::Int(0));
+      CopyValues(only);
       builder_.CommitCopies();
       Wait(1);
       fragments_.LoadQueries();
-      return Steps(ir::Int(0), true);
+      return Steps(only, true);
     }
     builder_.CommitCopies();
     const auto copy = [&](const ExprRef& chunk) {
@@ -136,7 +152,8 @@ class AttentionEmitter {
     if (plan_.stages == 1) {
       Wait(0);
       fragments_.LoadQueries();
-      builder_.For("chunk", chunks, [&](const ExprRef& chunk) {
+      builder_.For("chunk", chunks, [&](const ExprRef& index) {
+        const ExprRef chunk = ChunkOf(index);
         copy(chunk);
         builder_.CommitCopies();
         Wait(0);
@@ -145,12 +162,13 @@ class AttentionEmitter {
       });
       return;
     }
-    copy(ir::Int(0));
+    copy(ChunkOf(ir::Int(0)));
     builder_.CommitCopies();
     Wait(1);
     fragments_.LoadQueries();
-    builder_.For("chunk", chunks, [&](const ExprRef& chunk) {
-      builder_.If(Less(chunk, ir::Int(chunks - 1)),
+    builder_.For("chunk", chunks, [&](const ExprRef& index) {
+      const ExprRef chunk = ChunkOf(index);
+      builder_.If(Less(index, ir::Int(chunks - 1)),
                   [&] { copy(builder_.Let("ahead", chunk + 1)); });
       builder_.CommitCopies();
       Wait(1);
@@ -239,6 +257,7 @@ class AttentionEmitter {
   void Finish() {
     softmax_.AddUp();
     if (plan_.key_warps > 1) return Merge();
+    if (plan_.split > 1) return ShareWarp();
     softmax_.Normalize();
     const ir::BufferId fold = fragments_.fold();
     for (int64_t e = 0; e < fragments_.output_tiles(); ++e) {
@@ -251,6 +270,30 @@ class AttentionEmitter {
     }
   }
 
+  // A warp alone with its queries brings them to the cluster.
+  void ShareWarp() {
+    const ExprRef row = builder_.Let("shared_row", warp_row_ + fragments_.group());
+    ShareRows(row);
+    const ir::BufferId fold = fragments_.fold();
+    for (int64_t e = 0; e < fragments_.output_tiles(); ++e) {
+      builder_.Store(fold, ir::Int(0), builder_.Get(fragments_.output(), ir::Int(e)));
+      for (int h = 0; h < 2; ++h) {
+        cluster_->SetPair(row + 8 * h, fragments_.pair() + e * 8,
+                          builder_.Load(fold, ir::Int(2 * h), 2));
+      }
+    }
+    cluster_->Store(rank_, thread_, first_row_, first_column_);
+  }
+
+  // Maxima and sums of the thread's rows, which the other threads of a row have as well.
+  void ShareRows(const ExprRef& row) {
+    builder_.If(Do(ScalarOp::kEqual, fragments_.pair() + key_warp_, ir::Int(0)), [&] {
+      for (int h = 0; h < 2; ++h) {
+        cluster_->SetRow(row + 8 * h, softmax_.Maximum(h), softmax_.Sum(h));
+      }
+    });
+  }
+
   // Warps with the same queries: their parts on a common maximum, then added.
   void Merge() {
     const int64_t width = plan_.slice();
@@ -258,7 +301,12 @@ class AttentionEmitter {
     softmax_.ShareStats(stats_, mine);
     const ExprRef first =
         builder_.Let("first", (warp_ - key_warp_) * kQueryRows + fragments_.group());
-    softmax_.NormalizeAcrossWarps(stats_, first);
+    if (plan_.split == 1) {
+      softmax_.NormalizeAcrossWarps(stats_, first);
+    } else {
+      softmax_.ScaleAcrossWarps(stats_, first);
+      ShareRows(builder_.Let("shared_row", warp_row_ + fragments_.group()));
+    }
     const ir::BufferId fold = fragments_.fold();
     for (int64_t e = 0; e < fragments_.output_tiles(); ++e) {
       builder_.Store(fold, ir::Int(0), builder_.Get(fragments_.output(), ir::Int(e)));
@@ -269,6 +317,7 @@ class AttentionEmitter {
     }
     builder_.Barrier();
     AddParts(first);
+    if (plan_.split > 1) cluster_->Store(rank_, thread_, first_row_, first_column_);
   }
 
   void AddParts(const ExprRef& first) {
@@ -286,7 +335,12 @@ class AttentionEmitter {
             builder_.Set(pair, ir::Int(0),
                          w == 0 ? part : Do(ScalarOp::kAdd, builder_.Get(pair, ir::Int(0)), part));
           }
-          store_.Pair(row_ + 8 * h, first_column_ + column, pair);
+          if (plan_.split == 1) {
+            store_.Pair(row_ + 8 * h, first_column_ + column, pair);
+          } else {
+            cluster_->SetPair(warp_row_ + fragments_.group() + 8 * h, column,
+                              builder_.Get(pair, ir::Int(0)));
+          }
         }
       };
       if (tiles % plan_.key_warps == 0) return add();
@@ -305,8 +359,10 @@ class AttentionEmitter {
   AttentionStage stage_q_, stage_k_, stage_v_;
   AttentionSoftmax softmax_;
   AttentionStore store_;
+  std::optional<AttentionCluster> cluster_;
   ir::BufferId parts_ = 0, stats_ = 0;
-  ExprRef thread_, warp_, key_warp_, warp_row_, batch_, head_, first_row_, first_column_, row_;
+  ExprRef thread_, warp_, key_warp_, warp_row_, batch_, head_, first_row_, first_column_, row_,
+      rank_, first_chunk_;
 };
 
 }  // namespace

@@ -37,13 +37,14 @@ int64_t AttentionPlan::pitch(int64_t columns) const {
 }
 
 int64_t AttentionPlan::blocks() const {
-  return problem.Heads() * CeilDiv(problem.queries, rows()) * slices();
+  return problem.Heads() * CeilDiv(problem.queries, rows()) * slices() * split;
 }
 
 int64_t AttentionPlan::block_bytes() const {
   const int64_t held = rows() * pitch(depth()) + stages * chunk * (pitch(depth()) + pitch(slice()));
   const int64_t shared = key_warps > 1 ? warps * kQueryRows * (slice() + 2) * 4 : 0;
-  return held * SizeOf(data) + shared;
+  const int64_t joined = split > 1 ? rows() * (slice() + 2) * 4 : 0;
+  return held * SizeOf(data) + shared + joined;
 }
 
 int64_t AttentionPlan::registers() const {

@@ -1,7 +1,8 @@
 // The mapping of attention to a GPU. A block takes 16 queries per warp of one head, and keys in
 // chunks in shared memory. A warp takes one block of keys at a time through scores, a running
 // softmax and the output, all in the fragments of its matrix unit. Values wider than a slice are
-// split over blocks. Thread-safe.
+// split over blocks. The blocks of a cluster may share queries and have each their part of the
+// keys. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct AttentionPlan {
   int key_block = 16;  // keys of a step
   int64_t chunk = 16;  // keys in shared memory
   int stages = 1;      // chunks in shared memory
+  int split = 1;       // blocks of a cluster, which share the chunks
 
   int threads() const { return warps * 32; }
   int64_t rows() const { return int64_t{warps / key_warps} * kQueryRows; }
@@ -31,6 +33,7 @@ struct AttentionPlan {
   int64_t slice() const;                                     // value columns of a block, padded
   int64_t slices() const;
   int64_t chunks() const;
+  int64_t block_chunks() const { return chunks() / split; }  // REQUIRES: they divide
   // Elements between rows in shared memory, chosen so that adjacent rows use different banks.
   int64_t pitch(int64_t columns) const;
   int64_t blocks() const;

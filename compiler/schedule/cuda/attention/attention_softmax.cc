@@ -89,7 +89,7 @@ void AttentionSoftmax::Update() {
   }
   FoldRows(ScalarOp::kMax, top);
   ShareRows(ScalarOp::kMax, next_);
-  const bool once = plan_.chunks() == 1 && plan_.chunk == plan_.key_block * plan_.key_warps;
+  const bool once = plan_.block_chunks() == 1 && plan_.chunk == plan_.key_block * plan_.key_warps;
   for (int h = 0; h < 2; ++h) {
     const ExprRef at = ir::Int(h);
     const ExprRef old = builder_.Get(top_, at);
@@ -142,6 +142,17 @@ void AttentionSoftmax::ShareStats(ir::BufferId stats, const ExprRef& mine) {
 }
 
 void AttentionSoftmax::NormalizeAcrossWarps(ir::BufferId stats, const ExprRef& first) {
+  JoinStats(stats, first, true);
+}
+
+void AttentionSoftmax::ScaleAcrossWarps(ir::BufferId stats, const ExprRef& first) {
+  JoinStats(stats, first, false);
+}
+
+ExprRef AttentionSoftmax::Maximum(int half) const { return builder_.Get(top_, ir::Int(half)); }
+ExprRef AttentionSoftmax::Sum(int half) const { return builder_.Get(sum_, ir::Int(half)); }
+
+void AttentionSoftmax::JoinStats(ir::BufferId stats, const ExprRef& first, bool divide) {
   const auto stat = [&](int64_t warp, int h, int which) {
     return builder_.Load(stats, (first + (warp * kQueryRows + 8 * h)) * 2 + which);
   };
@@ -151,6 +162,12 @@ void AttentionSoftmax::NormalizeAcrossWarps(ir::BufferId stats, const ExprRef& f
     for (int64_t w = 1; w < plan_.key_warps; ++w) {
       builder_.Set(next_, at, Do(ScalarOp::kMax, builder_.Get(next_, at), stat(w, h, 0)));
     }
+    const ExprRef own_top = builder_.Get(top_, at);
+    if (!divide) {
+      // The maximum of all as it is goes to the next level; the warp's own is needed once more.
+      builder_.Set(factor_, at, own_top);
+      builder_.Set(top_, at, builder_.Get(next_, at));
+    }
     builder_.Set(next_, at, Finite(builder_.Get(next_, at)));
     builder_.Set(sum_, at, F32(0));
     for (int64_t w = 0; w < plan_.key_warps; ++w) {
@@ -159,9 +176,10 @@ void AttentionSoftmax::NormalizeAcrossWarps(ir::BufferId stats, const ExprRef& f
       builder_.Set(sum_, at,
                    ir::MakeApply(ScalarOp::kFma, {weight, stat(w, h, 1), builder_.Get(sum_, at)}));
     }
+    const ExprRef own_maximum = divide ? own_top : builder_.Get(factor_, at);
     const ExprRef own =
-        Do(ScalarOp::kExp, Do(ScalarOp::kSub, builder_.Get(top_, at), builder_.Get(next_, at)));
-    builder_.Set(factor_, at, Do(ScalarOp::kDiv, own, builder_.Get(sum_, at)));
+        Do(ScalarOp::kExp, Do(ScalarOp::kSub, own_maximum, builder_.Get(next_, at)));
+    builder_.Set(factor_, at, divide ? Do(ScalarOp::kDiv, own, builder_.Get(sum_, at)) : own);
   }
   ScaleOutput(Spread(scale_, factor_));
 }

@@ -29,12 +29,18 @@ class AttentionSoftmax {
   // those of all, from row `first` of the first such warp on.
   void ShareStats(ir::BufferId stats, const ir::ExprRef& mine);
   void NormalizeAcrossWarps(ir::BufferId stats, const ir::ExprRef& first);
+  // As NormalizeAcrossWarps, but the result is not divided by the sums. Then, or of a warp alone
+  // after AddUp, Maximum and Sum are those of the thread's rows; half is 0 or 1, 8 rows apart.
+  void ScaleAcrossWarps(ir::BufferId stats, const ir::ExprRef& first);
+  ir::ExprRef Maximum(int half) const;  // minus infinity if the row is masked
+  ir::ExprRef Sum(int half) const;
 
  private:
   void FoldRows(ScalarOp op, ir::ExprRef values);
   void ShareRows(ScalarOp op, ir::BufferId values);
   ir::ExprRef Spread(ir::BufferId to, ir::BufferId values);
   void ScaleOutput(const ir::ExprRef& by);
+  void JoinStats(ir::BufferId stats, const ir::ExprRef& first, bool divide);
 
   ir::KernelBuilder& builder_;
   const AttentionPlan& plan_;
