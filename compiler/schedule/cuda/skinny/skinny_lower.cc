@@ -1,6 +1,7 @@
 // SkinnyLowering of the skinny_contraction family.
 #include <algorithm>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cuda/skinny/skinny_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_tile_output.h"
 #include "compiler/schedule/fusion/fused.h"
@@ -101,23 +102,28 @@ LoweredKernel SkinnyLowering::Run() {
 // All threads bring this block's part of the rows to shared memory, zeros past the end.
 void SkinnyLowering::CopyRows() {
   const int64_t length = plan_.row_elements();
+  // A block reads its rows before its columns: in pieces of 16 bytes where memory allows.
+  int lanes = ContiguousAlongK(g_, Side::kRow, static_cast<int>(16 / SizeOf(g_.p.row_dtype)));
+  while (g_.k % lanes != 0) lanes /= 2;
+  const int64_t pieces = length / lanes;
   const ir::BufferId source = fused_.OperandBuffer(g_.p.row_operand);
   const ExprRef first_k = b_.Let("first_k", first_ * plan_.step());
   const bool ragged = plan_.split * plan_.row_elements() != g_.k;
   for (int64_t m = 0; m < g_.m; ++m) {
     const CrossPlace row = PlaceCross(b_, g_, Side::kRow, Int(m));
-    b_.For("at", (length + plan_.threads() - 1) / plan_.threads(), [&](const ExprRef& i) {
-      const ExprRef k_in = b_.Let("k_in", i * int64_t{plan_.threads()} + place_.thread);
+    b_.For("at", CeilDiv(pieces, int64_t{plan_.threads()}), [&](const ExprRef& i) {
+      const ExprRef piece = b_.Let("piece", i * int64_t{plan_.threads()} + place_.thread);
+      const ExprRef k_in = lanes == 1 ? piece : b_.Let("k_in", piece * int64_t{lanes});
       const ExprRef k = b_.Let("k", first_k + k_in);
       const auto copy = [&] {
-        const ExprRef value = b_.Load(source, row.offset + k * g_.p.row_k_stride, 1, 1,
-                                      ragged ? LanesIf(Less(k, g_.k), 1) : nullptr);
+        const ExprRef value = b_.Load(source, row.offset + k * g_.p.row_k_stride, lanes, 1,
+                                      ragged ? LanesIf(Less(k, g_.k), lanes) : nullptr);
         b_.Store(rows_, k_in + m * length, ir::MakeCast(DType::kF32, value));
       };
-      if (length % plan_.threads() == 0) {
+      if (pieces % plan_.threads() == 0) {
         copy();
       } else {
-        b_.If(Less(k_in, length), copy);
+        b_.If(Less(piece, pieces), copy);
       }
     });
   }
