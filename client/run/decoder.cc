@@ -71,9 +71,9 @@ Status CheckWhole(const mlc_port& port, Role role) {
 struct Decoder::Buffers {
   struct Cache {
     int64_t bytes = 0;
-    AlignedBuffer before,
-        after;      // change places at each step; a cache that is updated has only `before`
-    int input = 0;  // which port
+    AlignedBuffer before, after;  // change places at each step; null where the session keeps it
+    int input = 0;                // which port
+    bool kept = false;            // by the session, which updates it
   };
   struct Input {
     Role role = Role::kTokens;
@@ -151,7 +151,6 @@ Status Decoder::FindInputs() {
                              "' has another size for each number of tokens");
     }
     if (cache.bytes == 0) {
-      cache.before = MLC_TRY(Allocate(port->bytes));
       cache.bytes = port->bytes;
       cache.input = static_cast<int>(b.inputs.size()) - 1;
     }
@@ -184,10 +183,11 @@ Status Decoder::FindOutputs() {
                              "' grows with each step: export the model with a cache of fixed size");
     }
     output.cache = present->second;
-    const bool in_place =
-        library_.in_place_input(static_cast<int>(b.outputs.size()) - 1) == output.cache->input;
-    if (!in_place && output.cache->after == nullptr) {
-      output.cache->after = MLC_TRY(Allocate(port->bytes));
+    Buffers::Cache& cache = *output.cache;
+    cache.kept = library_.in_place_input(static_cast<int>(b.outputs.size()) - 1) == cache.input;
+    if (!cache.kept && cache.before == nullptr) {
+      cache.before = MLC_TRY(Allocate(port->bytes));
+      cache.after = MLC_TRY(Allocate(port->bytes));
     }
     presents.erase(present);
   }
@@ -249,13 +249,12 @@ Result<std::span<const float>> Decoder::Step(std::span<const int64_t> tokens) {
     if (output.cache == nullptr) {
       outputs.push_back(output.bytes.get());
     } else {
-      Buffers::Cache& cache = *output.cache;
-      outputs.push_back(cache.after == nullptr ? cache.before.get() : cache.after.get());
+      outputs.push_back(output.cache->after.get());
     }
   }
   MLC_TRY(library_.RunOn(inputs, outputs));
   for (auto& [name, cache] : b.caches) {
-    if (cache.after != nullptr) std::swap(cache.before, cache.after);
+    std::swap(cache.before, cache.after);
   }
   cached_ += static_cast<int64_t>(tokens.size());
 

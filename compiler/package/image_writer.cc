@@ -49,6 +49,8 @@ constexpr ApiMember kApiMembers[] = {
     {offsetof(mlc_model_api, run_timed), "mlc_runtime_run_timed", "mlc_device_run_timed"},
     {offsetof(mlc_model_api, in_place_input), "mlc_runtime_in_place_input",
      "mlc_runtime_in_place_input"},
+    {offsetof(mlc_model_api, read_cache), "mlc_runtime_read_cache", "mlc_device_read_cache"},
+    {offsetof(mlc_model_api, write_cache), "mlc_runtime_write_cache", "mlc_device_write_cache"},
 };
 
 // Everything of the image that CPUs and GPUs share.

@@ -26,6 +26,18 @@ static const void* PortBuffer(const mlc_device_session* session, int32_t port,
   return port < count ? inputs[port] : outputs[port - count];
 }
 
+/* Whether the caller leaves the port, one of an in-place pair, to the session: both are null. */
+static int IsOwn(const mlc_device_session* session, int32_t port, const void* const* inputs,
+                 void* const* outputs) {
+  for (int32_t i = session->model->image->base.input_count;
+       i < mlc_device_port_count(session->model); ++i) {
+    const int32_t input = session->own_ports[i];
+    if (input == i || (port != i && port != input)) continue;
+    return PortBuffer(session, i, inputs, outputs) == NULL && inputs[input] == NULL;
+  }
+  return 0;
+}
+
 static mlc_status CheckBuffers(mlc_device_session* session, const void* const* inputs,
                                void* const* outputs) {
   const mlc_image* image = &session->model->image->base;
@@ -33,7 +45,7 @@ static mlc_status CheckBuffers(mlc_device_session* session, const void* const* i
     return Misuse(session, "the table of inputs or of outputs is a null pointer");
   }
   for (int32_t i = 0; i < mlc_device_port_count(session->model); ++i) {
-    if (PortBuffer(session, i, inputs, outputs) == NULL) {
+    if (PortBuffer(session, i, inputs, outputs) == NULL && !IsOwn(session, i, inputs, outputs)) {
       return Misuse(session, "an input or output is a null pointer");
     }
   }
@@ -50,7 +62,7 @@ static int SendInputs(mlc_device_session* session, const void* const* inputs) {
   int result = MLC_CUDA_SUCCESS;
   for (int32_t i = 0; i < image->input_count && result == MLC_CUDA_SUCCESS; ++i) {
     const size_t bytes = (size_t)image->inputs[i].bytes;
-    if (bytes == 0) continue;
+    if (bytes == 0 || inputs[i] == NULL) continue;
     memcpy(Pinned(session, i), inputs[i], bytes);
     result = session->model->cuda.memcpy_htod_async(session->own.ports[i], Pinned(session, i),
                                                     bytes, session->stream);
@@ -66,12 +78,13 @@ static int FetchOutputs(mlc_device_session* session, void* const* outputs) {
   for (int32_t i = 0; i < image->output_count && result == MLC_CUDA_SUCCESS; ++i) {
     const int32_t port = image->input_count + i;
     const size_t bytes = (size_t)image->outputs[i].bytes;
-    if (bytes == 0) continue;
+    if (bytes == 0 || outputs[i] == NULL) continue;
     result = cuda->memcpy_dtoh_async(Pinned(session, port), session->own.ports[port], bytes,
                                      session->stream);
   }
   if (result == MLC_CUDA_SUCCESS) result = cuda->stream_synchronize(session->stream);
   for (int32_t i = 0; i < image->output_count && result == MLC_CUDA_SUCCESS; ++i) {
+    if (outputs[i] == NULL) continue;
     memcpy(outputs[i], Pinned(session, image->input_count + i), (size_t)image->outputs[i].bytes);
   }
   return result;
@@ -178,13 +191,52 @@ mlc_status mlc_device_run_device(mlc_session* session, void* stream, const void*
     if ((address & (kBufferAlignment - 1)) != 0) {
       return Misuse(held, "an input or output is not aligned to 16 bytes");
     }
-    held->asked.ports[i] = (mlc_cu_ptr)address;
+    held->asked.ports[i] = address == 0 ? held->own.ports[i] : (mlc_cu_ptr)address;
   }
   const int result = mlc_device_enter(held->model);
   if (result != MLC_CUDA_SUCCESS) return mlc_device_check(held, result, "use the GPU");
   status = RunOn(held, (mlc_cu_stream)stream);
   mlc_device_leave(held->model);
   return status;
+}
+
+/* Copies between the host and the session's own buffer of an in-place output, after all runs. */
+static mlc_status CopyCache(mlc_session* session, int32_t output, void* to, const void* from) {
+  if (session == NULL) return MLC_INVALID_ARGUMENT;
+  mlc_device_session* held = Held(session);
+  const mlc_image* image = &held->model->image->base;
+  const int32_t port = image->input_count + output;
+  if (output < 0 || output >= image->output_count || held->own_ports[port] == port) {
+    return Misuse(held, "the output is not made in place of an input");
+  }
+  const mlc_cuda* cuda = &held->model->cuda;
+  const size_t bytes = (size_t)image->outputs[output].bytes;
+  const mlc_cu_ptr cache = held->own.ports[port];
+  int result = mlc_device_enter(held->model);
+  if (result != MLC_CUDA_SUCCESS) return mlc_device_check(held, result, "use the GPU");
+  result = Follow(held, held->stream);
+  if (result == MLC_CUDA_SUCCESS && bytes > 0) {
+    if (from != NULL) memcpy(Pinned(held, port), from, bytes);
+    if (to != NULL) {
+      result = cuda->memcpy_dtoh_async(Pinned(held, port), cache, bytes, held->stream);
+    } else if (from != NULL) {
+      result = cuda->memcpy_htod_async(cache, Pinned(held, port), bytes, held->stream);
+    } else {
+      result = cuda->memset_d8_async(cache, 0, bytes, held->stream);
+    }
+  }
+  if (result == MLC_CUDA_SUCCESS) result = cuda->stream_synchronize(held->stream);
+  if (result == MLC_CUDA_SUCCESS && to != NULL) memcpy(to, Pinned(held, port), bytes);
+  mlc_device_leave(held->model);
+  return mlc_device_check(held, result, "copy a cache");
+}
+
+mlc_status mlc_device_read_cache(mlc_session* session, int32_t output, void* buffer) {
+  return buffer == NULL ? MLC_INVALID_ARGUMENT : CopyCache(session, output, buffer, NULL);
+}
+
+mlc_status mlc_device_write_cache(mlc_session* session, int32_t output, const void* buffer) {
+  return CopyCache(session, output, NULL, buffer);
 }
 
 static void DestroyEvents(mlc_device_session* session, mlc_cu_event* events, int32_t count) {

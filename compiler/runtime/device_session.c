@@ -19,9 +19,17 @@ const mlc_port* mlc_device_port(const mlc_device_model* model, int32_t index) {
                                     : &image->outputs[index - image->input_count];
 }
 
+int32_t mlc_device_own_port(const mlc_device_model* model, int32_t index) {
+  const int32_t inputs = model->image->base.input_count;
+  if (index < inputs) return index;
+  const int32_t input = mlc_runtime_in_place_input(&model->base, index - inputs);
+  return input >= 0 ? input : index;
+}
+
 int64_t mlc_device_port_bytes(const mlc_device_model* model) {
   int64_t bytes = 0;
   for (int32_t i = 0; i < mlc_device_port_count(model); ++i) {
+    if (mlc_device_own_port(model, i) != i) continue;
     bytes += mlc_device_aligned(mlc_device_port(model, i)->bytes);
   }
   return bytes;
@@ -72,6 +80,11 @@ static void BindFixed(mlc_device_session* session) {
   }
   mlc_cu_ptr port = counters + (mlc_cu_ptr)mlc_device_aligned(model->image->counter_bytes);
   for (int32_t i = 0; i < mlc_device_port_count(model); ++i) {
+    session->own_ports[i] = mlc_device_own_port(model, i);
+    if (session->own_ports[i] != i) {
+      session->own.ports[i] = session->own.ports[session->own_ports[i]];
+      continue;
+    }
     session->own.ports[i] = port;
     port += (mlc_cu_ptr)mlc_device_aligned(mlc_device_port(model, i)->bytes);
   }
@@ -162,8 +175,10 @@ static mlc_status AllocateTables(mlc_device_session* session) {
   session->parameters = calloc(arguments + 1, sizeof(void*));
   session->own.ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
   session->asked.ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
-  int all = session->arguments != NULL && session->parameters != NULL &&
-            session->own.ports != NULL && session->asked.ports != NULL;
+  session->own_ports = calloc(ports + 1, sizeof(int32_t));
+  int all = session->own_ports != NULL && session->arguments != NULL &&
+            session->parameters != NULL && session->own.ports != NULL &&
+            session->asked.ports != NULL;
   for (int i = 0; i < MLC_DEVICE_CALLERS; ++i) {
     session->callers[i].ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
     all = all && session->callers[i].ports != NULL;
@@ -241,6 +256,7 @@ void mlc_device_destroy_session(mlc_session* session) {
   free(held->arguments);
   free(held->parameters);
   free(held->own.ports);
+  free(held->own_ports);
   free(held->asked.ports);
   for (int i = 0; i < MLC_DEVICE_CALLERS; ++i) free(held->callers[i].ports);
   free(held);

@@ -4,6 +4,7 @@
 #define MLC_COMPILER_RUNTIME_DEVICE_STATE_H_
 
 #include "compiler/runtime/cuda_driver.h"
+#include "compiler/runtime/device_api.h"
 #include "compiler/runtime/image.h"
 #include "compiler/runtime/model_state.h"
 
@@ -43,6 +44,7 @@ typedef struct mlc_device_session {
   void** parameters;      /* their addresses, as launches take them */
   char* pinned;           /* one place a port, for host buffers */
   mlc_device_binding own; /* ports in the session's memory */
+  int32_t* own_ports;     /* mlc_device_own_port of each */
   /* Addresses of the caller's latest runs: its allocator gives the same ones again. */
   mlc_device_binding callers[MLC_DEVICE_CALLERS];
   mlc_device_binding asked; /* of the run at hand; has no graph */
@@ -52,7 +54,10 @@ typedef struct mlc_device_session {
 
 /* Bytes rounded up to the alignment of parts of the session's memory. */
 int64_t mlc_device_aligned(int64_t bytes);
-/* The bytes of all ports, each aligned. */
+/* The port in whose place of the session's memory port i lies: for an output that is made in place
+   its input, else i. */
+int32_t mlc_device_own_port(const mlc_device_model* model, int32_t index);
+/* The bytes of all places of ports, each aligned. */
 int64_t mlc_device_port_bytes(const mlc_device_model* model);
 const mlc_port* mlc_device_port(const mlc_device_model* model, int32_t index);
 int32_t mlc_device_port_count(const mlc_device_model* model);

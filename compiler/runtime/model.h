@@ -134,6 +134,10 @@ struct mlc_model_api {
      example a cache of keys and values, where it otherwise copies all of it. -1: there is none, or
      `output` is out of range. */
   int32_t (*in_place_input)(const mlc_model* model, int32_t output);
+  /* Caches that stay in the session: a run with null for both buffers of such a pair updates the
+     session's own, zeros at first; these copy it, null writes zeros. See the C interface page. */
+  mlc_status (*read_cache)(mlc_session* session, int32_t output, void* buffer);
+  mlc_status (*write_cache)(mlc_session* session, int32_t output, const void* buffer);
 };
 
 /* A shared library exports its table, a `const mlc_model_api`, as NAME_model and also under this

@@ -75,6 +75,18 @@ static mlc_status AllocateMemory(mlc_session* session) {
   return MLC_OK;
 }
 
+/* The pairs whose buffer can be the session's own: all sizes share it, so it must fit all. */
+static void FindCaches(mlc_session* session) {
+  const mlc_image* image = session->model->image;
+  for (int32_t o = 0; o < image->output_count; ++o) {
+    session->cache_inputs[o] = mlc_runtime_in_place_input(session->model, o);
+    for (int32_t p = 0; p < mlc_plan_count(image); ++p) {
+      const int64_t bytes = mlc_plan(image, p)->outputs[o].bytes;
+      if (bytes != mlc_plan(image, 0)->outputs[o].bytes) session->cache_inputs[o] = -1;
+    }
+  }
+}
+
 static mlc_status AllocateTables(mlc_session* session) {
   const mlc_image* image = session->model->image;
   const size_t ports = (size_t)image->input_count + (size_t)image->output_count;
@@ -90,6 +102,10 @@ static mlc_status AllocateTables(mlc_session* session) {
   session->outputs = (void**)(session->inputs + image->input_count);
   session->given_inputs = (const void**)(session->outputs + image->output_count);
   session->given_outputs = (void**)(session->given_inputs + image->input_count);
+  session->caches = calloc((size_t)image->output_count + 1, sizeof(void*));
+  session->cache_inputs = calloc((size_t)image->output_count + 1, sizeof(int32_t));
+  if (session->caches == NULL || session->cache_inputs == NULL) return MLC_OUT_OF_MEMORY;
+  FindCaches(session);
   return MLC_OK;
 }
 
@@ -130,6 +146,11 @@ void mlc_runtime_destroy_session(mlc_session* session) {
       free(session->input_copies[i]);
     }
   }
+  if (session->caches != NULL) {
+    for (int32_t i = 0; i < session->model->image->output_count; ++i) free(session->caches[i]);
+  }
+  free(session->caches);
+  free(session->cache_inputs);
   free(session->input_copies);
   free(session->buffers);
   free(session);
@@ -157,19 +178,48 @@ static void* AlignedBuffer(const mlc_session* session, void* buffer, int is_outp
   return *copy;
 }
 
+/* The session's own buffer of an in-place output; null: no memory. */
+static void* OwnCache(const mlc_session* session, int32_t output) {
+  void** cache = &session->caches[output];
+  if (*cache == NULL) {
+    const size_t bytes = (size_t)Aligned(MostBytes(session->model->image, 1, output));
+    *cache = aligned_alloc(kAlignment, bytes);
+    if (*cache != NULL) memset(*cache, 0, bytes);
+  }
+  return *cache;
+}
+
+/* Sets both ports of a pair that the caller leaves to the session. */
+static mlc_status TakeCache(mlc_session* session, const void* const* inputs, int32_t output) {
+  const int32_t input = session->cache_inputs[output];
+  if (input < 0 || inputs[input] != NULL) return MLC_INVALID_ARGUMENT;
+  void* cache = OwnCache(session, output);
+  if (cache == NULL) return MLC_OUT_OF_MEMORY;
+  session->inputs[input] = session->outputs[output] = cache;
+  return MLC_OK;
+}
+
 static mlc_status TakePorts(mlc_session* session, const void* const* inputs, void* const* outputs) {
   const mlc_image* image = session->image;
   for (int32_t i = 0; i < image->input_count; ++i) {
-    if (inputs[i] == NULL) return MLC_INVALID_ARGUMENT;
+    session->inputs[i] = NULL;
+    if (inputs[i] == NULL) continue;
     void* aligned = AlignedBuffer(session, (void*)inputs[i], 0, i);
     if (aligned == NULL) return MLC_OUT_OF_MEMORY;
     if (aligned != inputs[i]) memcpy(aligned, inputs[i], (size_t)image->inputs[i].bytes);
     session->inputs[i] = aligned;
   }
   for (int32_t i = 0; i < image->output_count; ++i) {
-    if (outputs[i] == NULL) return MLC_INVALID_ARGUMENT;
+    if (outputs[i] == NULL) {
+      const mlc_status status = TakeCache(session, inputs, i);
+      if (status != MLC_OK) return status;
+      continue;
+    }
     session->outputs[i] = AlignedBuffer(session, outputs[i], 1, i);
     if (session->outputs[i] == NULL) return MLC_OUT_OF_MEMORY;
+  }
+  for (int32_t i = 0; i < image->input_count; ++i) {
+    if (session->inputs[i] == NULL) return MLC_INVALID_ARGUMENT;
   }
   BindPorts(session);
   return MLC_OK;
@@ -178,10 +228,36 @@ static mlc_status TakePorts(mlc_session* session, const void* const* inputs, voi
 static void GiveOutputs(mlc_session* session, void* const* outputs) {
   const mlc_image* image = session->image;
   for (int32_t i = 0; i < image->output_count; ++i) {
-    if (session->outputs[i] != outputs[i]) {
+    if (outputs[i] != NULL && session->outputs[i] != outputs[i]) {
       memcpy(outputs[i], session->outputs[i], (size_t)image->outputs[i].bytes);
     }
   }
+}
+
+static int HasCache(const mlc_session* session, int32_t output) {
+  return session != NULL && output >= 0 && output < session->model->image->output_count &&
+         session->cache_inputs[output] >= 0;
+}
+
+mlc_status mlc_runtime_read_cache(mlc_session* session, int32_t output, void* buffer) {
+  if (!HasCache(session, output) || buffer == NULL) return MLC_INVALID_ARGUMENT;
+  const void* cache = OwnCache(session, output);
+  if (cache == NULL) return MLC_OUT_OF_MEMORY;
+  memcpy(buffer, cache, (size_t)session->image->outputs[output].bytes);
+  return MLC_OK;
+}
+
+mlc_status mlc_runtime_write_cache(mlc_session* session, int32_t output, const void* buffer) {
+  if (!HasCache(session, output)) return MLC_INVALID_ARGUMENT;
+  void* cache = OwnCache(session, output);
+  if (cache == NULL) return MLC_OUT_OF_MEMORY;
+  const size_t bytes = (size_t)session->image->outputs[output].bytes;
+  if (buffer == NULL) {
+    memset(cache, 0, bytes);
+  } else {
+    memcpy(cache, buffer, bytes);
+  }
+  return MLC_OK;
 }
 
 static double NowNs(void) {

@@ -22,6 +22,8 @@ struct mlc_session {
   void** output_copies;
   const void** inputs; /* the pointers the kernels see */
   void** outputs;
+  void** caches; /* by output: the session's own buffer of an in-place pair, null until needed */
+  int32_t* cache_inputs;     /* by output: the input of the pair, or -1 */
   const void** given_inputs; /* the caller's pointers, for run_tensors */
   void** given_outputs;
   char error[512]; /* about the last call; empty: nothing to add to its status */

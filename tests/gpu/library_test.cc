@@ -228,6 +228,31 @@ TEST_P(GpuLibrary, TimesRunsAndKernels) {
   for (const double time : steps) EXPECT_GT(time, 0);
 }
 
+class GpuCaches : public GpuLibrary {};
+
+TEST_P(GpuCaches, StayInTheSession) {
+  ASSERT_EQ(api_->in_place_input(model_, 0), 0);
+  ASSERT_EQ(api_->write_cache(session_, 0, input_pointers_[0]), MLC_OK);
+  input_pointers_[0] = nullptr;
+  output_pointers_[0] = nullptr;
+  // The same rows are written over themselves.
+  for (int run = 0; run < 3; ++run) {
+    ASSERT_EQ(api_->run(session_, input_pointers_.data(), output_pointers_.data()), MLC_OK)
+        << api_->session_error(session_);
+    ASSERT_EQ(api_->read_cache(session_, 0, outputs_[0].data()), MLC_OK);
+    ExpectRight();
+  }
+  output_pointers_[1] = nullptr;
+  EXPECT_EQ(api_->run(session_, input_pointers_.data(), output_pointers_.data()),
+            MLC_INVALID_ARGUMENT);
+}
+
+graph::Graph SixRows() { return Cache(6); }
+
+const Case kCaches[] = {{"cache_fp32", SixRows, Precision::kFp32, 1e-6}};
+INSTANTIATE_TEST_SUITE_P(Models, GpuCaches, ::testing::ValuesIn(kCaches),
+                         [](const auto& info) { return info.param.name; });
+
 const Case kCases[] = {{"perceptron_fp32", Perceptron, Precision::kFp32, 1e-5},
                        {"perceptron_tf32", Perceptron, Precision::kTf32, 5e-3},
                        {"perceptron_fp16", Perceptron, Precision::kFp16, 2e-2},
@@ -236,6 +261,7 @@ const Case kCases[] = {{"perceptron_fp32", Perceptron, Precision::kFp32, 1e-5},
                        {"convolutional_tf32", Convolutional, Precision::kTf32, 5e-3},
                        {"convolutional_fp16", Convolutional, Precision::kFp16, 2e-2},
                        {"convolutional_bf16", Convolutional, Precision::kBf16, 5e-2},
+                       {"cache_fp32", SixRows, Precision::kFp32, 1e-6},
                        {"clusters_tf32", LongProducts, Precision::kTf32, 5e-3, true},
                        {"clusters_fp16", LongProducts, Precision::kFp16, 2e-2, true}};
 INSTANTIATE_TEST_SUITE_P(Models, GpuLibrary, ::testing::ValuesIn(kCases),

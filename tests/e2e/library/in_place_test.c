@@ -39,6 +39,33 @@ static void Run(mlc_session* session, Buffers* buffers, float* past, float* pres
   ExpectStatus(cache_model.run(session, inputs, outputs), MLC_OK, "a run");
 }
 
+/* Both buffers of the pair are the session's. */
+static void RunsKeepTheCache(mlc_session* session, Buffers* buffers) {
+  float cache[kElements];
+  Prepare(buffers, 2);
+  ExpectStatus(cache_model.write_cache(session, 0, buffers->past), MLC_OK, "the cache is written");
+  Run(session, buffers, NULL, NULL);
+  ExpectStatus(cache_model.read_cache(session, 0, cache), MLC_OK, "the cache is read");
+  ExpectResult(cache, buffers, "the session's cache is updated");
+  ExpectStatus(cache_model.write_cache(session, 0, NULL), MLC_OK, "the cache becomes zeros");
+  Run(session, buffers, NULL, NULL);
+  ExpectStatus(cache_model.read_cache(session, 0, cache), MLC_OK, "the cache is read");
+  for (int i = 0; i < kElements; ++i) {
+    const float expected = i / kColumns == 2 ? buffers->row[i % kColumns] : 0;
+    Expect(cache[i] == expected, "one row of zeros is written");
+  }
+  const void* inputs[] = {NULL, buffers->row, &buffers->place};
+  void* outputs[] = {buffers->present, buffers->twice};
+  ExpectStatus(cache_model.run(session, inputs, outputs), MLC_INVALID_ARGUMENT, "half a pair");
+  outputs[1] = NULL;
+  inputs[0] = buffers->past;
+  ExpectStatus(cache_model.run(session, inputs, outputs), MLC_INVALID_ARGUMENT, "no pair");
+  ExpectStatus(cache_model.read_cache(session, 1, cache), MLC_INVALID_ARGUMENT, "no cache");
+  ExpectStatus(cache_model.read_cache(session, 0, NULL), MLC_INVALID_ARGUMENT, "no buffer");
+  ExpectStatus(cache_model.write_cache(session, 2, cache), MLC_INVALID_ARGUMENT, "no output");
+  ExpectStatus(cache_model.write_cache(NULL, 0, cache), MLC_INVALID_ARGUMENT, "no session");
+}
+
 int main(void) {
   mlc_model *model = NULL, *other = NULL;
   mlc_session* session = NULL;
@@ -67,6 +94,7 @@ int main(void) {
     Run(session, &buffers, unaligned, unaligned);
     ExpectResult(unaligned, &buffers, "an unaligned cache is updated");
   }
+  RunsKeepTheCache(session, &buffers);
   cache_model.destroy_session(session);
   cache_model.close(model);
   first_model.close(other);

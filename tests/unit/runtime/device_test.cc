@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/runtime/device_api.h"
 #include "compiler/runtime/device_state.h"
 #include "compiler/runtime/image.h"
 #include "tests/temporary_folder.h"
