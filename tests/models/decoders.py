@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from builder import Builder
 
 FORMS = ("fixed", "growing", "genai")
+TYPES = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16}
 BLOCK = 32  # weights that share a scale
 DOMAIN = "com.microsoft"
 INT4 = 22  # of TensorProto.DataType; the oldest package that this runs with does not name it
@@ -48,10 +49,14 @@ FAMILIES = {
 
 class Decoder(Builder):
     """batch sequences of `length` new tokens after `past` cached ones; a fixed cache holds `cache` positions. The length
-    may be the name of a dimension, but for a growing cache."""
+    may be the name of a dimension, but for a growing cache. Weights, caches and logits are of `type`; angles and norms
+    are computed in f32, as exporters write them."""
 
-    def __init__(self, family, form, shape, batch, length, past, cache, seed):
+    def __init__(self, family, form, shape, batch, length, past, cache, seed, type="f32"):
         super().__init__(family, seed)
+        self.type = TYPES[type]
+        if type != "f32" and (shape.bits != 32 or form == "genai"):
+            raise ValueError("only plain operators with whole weights have a type other than f32")
         self.family, self.form, self.s = family, form, shape
         self.batch, self.length, self.past = batch, length, past
         if form == "growing" and isinstance(length, str):
@@ -61,6 +66,28 @@ class Decoder(Builder):
 
     def number(self, value, dtype=np.float32):
         return self.constant(np.array(value, dtype))
+
+    # A number of the type of the weights.
+    def factor(self, value):
+        return self.stored(self.number(value))
+
+    # The last initializer, in the type of the weights.
+    def stored(self, name):
+        if self.type == TensorProto.FLOAT:
+            return name
+        values = numpy_helper.to_array(self.initializers.pop())
+        if self.type == TensorProto.FLOAT16:
+            return self.constant(values.astype(np.float16), name)
+        bits = values.view(np.uint32)
+        bits = ((bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) >> 16).astype(np.uint16)  # to nearest, ties to even
+        self.initializers.append(TensorProto(name=name, data_type=self.type, dims=values.shape, raw_data=bits.tobytes()))
+        return name
+
+    def weight(self, name, shape, scale, mean=0.0):
+        return self.stored(super().weight(name, shape, scale, mean))
+
+    def cast(self, x, type):
+        return x if self.type == TensorProto.FLOAT else self.op("Cast", [x], to=type)
 
     def microsoft(self, kind, inputs, outputs=1, **attributes):
         self.count += 1
@@ -102,10 +129,11 @@ class Decoder(Builder):
         scale = self.weight(f"{name}.weight", (width,), 0.1, mean=1.0)
         if self.form == "genai":
             return self.op("SimplifiedLayerNormalization", [x, scale], axis=-1, epsilon=EPSILON, stash_type=1)
+        x = self.cast(x, TensorProto.FLOAT)
         square = self.op("Pow", [x, self.number(2.0)])
         mean = self.op("ReduceMean", [square, self.constant(np.array([-1], np.int64))], keepdims=1)
         root = self.op("Sqrt", [self.op("Add", [mean, self.number(EPSILON)])])
-        return self.op("Mul", [scale, self.op("Mul", [x, self.op("Reciprocal", [root])])])
+        return self.op("Mul", [scale, self.cast(self.op("Mul", [x, self.op("Reciprocal", [root])]), self.type)])
 
     def norm(self, x, name):
         return self.layer_norm(x, name, self.s.width) if self.family == "gpt2_decoder" else self.rms_norm(
@@ -132,7 +160,7 @@ class Decoder(Builder):
 
     def cached(self, side, layer, new):
         dims = [self.batch, self.s.kv_heads, self.total if self.form == "fixed" else self.past, self.s.size]
-        past = self.input(f"past_key_values.{layer}.{side}", dims)
+        past = self.input(f"past_key_values.{layer}.{side}", dims, self.type)
         if self.form == "growing":
             present = self.op("Concat", [past, new], axis=2)
         else:
@@ -162,11 +190,11 @@ class Decoder(Builder):
         if self.family != "gpt2_decoder":
             q, k = self.rotate(q), self.rotate(k)
         k, v = (self.repeat(self.cached(side, layer, x)) for side, x in (("key", k), ("value", v)))
-        root = self.number(self.s.size ** -0.25)
+        root = self.factor(self.s.size ** -0.25)
         scores = self.op("MatMul", [self.op("Mul", [q, root]),
                                     self.op("Mul", [self.transpose(k, [0, 1, 3, 2]), root])])
         weights = self.op("Softmax", [self.op("Add", [scores, self.mask])], axis=-1)
-        weights = self.op("Where", [self.op("IsNaN", [weights]), self.number(0.0), weights])
+        weights = self.op("Where", [self.op("IsNaN", [weights]), self.factor(0.0), weights])
         x = self.transpose(self.op("MatMul", [weights, v]), [0, 2, 1, 3])
         return self.reshape(x, [self.batch, 0, self.s.width])
 
@@ -202,10 +230,10 @@ class Decoder(Builder):
         turns = self.op("Mul", [self.op("Cast", [column], to=TensorProto.FLOAT),
                                 self.constant(self.angles().reshape(1, -1))])
         turns = self.op("Concat", [turns, turns], axis=-1)
-        self.cosine, self.sine = self.op("Cos", [turns]), self.op("Sin", [turns])
+        self.cosine, self.sine = (self.cast(self.op(kind, [turns]), self.type) for kind in ("Cos", "Sin"))
         keys = self.op("Range", [self.number(v, np.int64) for v in (0, self.total, 1)])
         visible = self.op("LessOrEqual", [keys, column])
-        self.mask = self.op("Where", [visible, self.number(0.0), self.number(-np.inf)])
+        self.mask = self.op("Where", [visible, self.factor(0.0), self.factor(-np.inf)])
 
     def layer(self, x, i):
         s, p, gpt2 = self.s, f"layer.{i}", self.family == "gpt2_decoder"
@@ -239,6 +267,8 @@ class Decoder(Builder):
             self.nodes.append(helper.make_node("Identity", [value], [name]))
         outputs = [("logits", [self.batch, self.length, s.vocabulary])]
         model = self.model(outputs + [(name, dims) for _, name, dims in self.presents], opset=21)
+        for output in model.graph.output:
+            output.type.tensor_type.elem_type = self.type
         model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
         model.ir_version = 10
         return model
@@ -250,11 +280,11 @@ def reduced(family):
     return dataclasses.replace(whole, layers=2, width=64, heads=4, kv_heads=kv_heads, gates=96, vocabulary=200)
 
 
-def decoder(family, form, batch, length, past, cache, seed, is_reduced, **sizes):
+def decoder(family, form, batch, length, past, cache, seed, is_reduced, type="f32", **sizes):
     given = {name: value for name, value in sizes.items() if value is not None}
     shape = dataclasses.replace(reduced(family) if is_reduced else FAMILIES[family], **given)
     if shape.width % shape.heads or shape.heads % shape.kv_heads:
         raise ValueError(f"{shape.width} elements, {shape.heads} heads and {shape.kv_heads} heads of keys do not divide")
     if shape.bits != 32 and (shape.width % BLOCK or shape.gates % BLOCK):
         raise ValueError(f"{shape.width} elements and {shape.gates} gates are not whole blocks of {BLOCK} weights")
-    return Decoder(family, form, shape, batch, length, past, cache, seed).make()
+    return Decoder(family, form, shape, batch, length, past, cache, seed, type).make()

@@ -74,6 +74,7 @@ def main():
     cached.add_argument("--form", choices=decoders.FORMS, default="fixed")
     cached.add_argument("--past", type=int, default=0, help="tokens before, with --form growing")
     cached.add_argument("--cache", type=int, default=256, help="positions of a fixed cache")
+    cached.add_argument("--type", choices=decoders.TYPES, default="f32", help="of weights, caches and logits")
     for size in SIZES:
         cached.add_argument("--" + size.replace("_", "-"), type=int, choices=(4, 8, 32) if size == "bits" else None)
     args = parser.parse_args()
@@ -83,7 +84,7 @@ def main():
         sizes = {size: getattr(args, size) for size in SIZES}
         try:
             model = decoders.decoder(args.model, args.form, args.batch, args.length, args.past, args.cache, args.seed,
-                                     args.reduced, **sizes)
+                                     args.reduced, args.type, **sizes)
         except ValueError as error:
             parser.error(str(error))
     elif isinstance(args.length, str):
