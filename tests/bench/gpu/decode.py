@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""One step of a Llama decoder beside PyTorch on a GPU: batch 1, one new token after a cache of POSITIONS tokens, bf16.
+
+    decode.py --bin build/release/bin --work DIR [--positions 1024] [--layers 16] [--trials 0] [--json FILE]
+
+Needs PyTorch, transformers, onnx and NumPy. The decoder has random weights: 2048 wide, 32 heads of queries, 8 of keys,
+5632 gates, 32,000 tokens; ours is the same network by make_model.py. PyTorch's cache is static, its step compiled as
+one graph and replayed as a CUDA graph, eager and compiled. Times are medians between events. The share of the copy
+bandwidth is that of the bytes that a step must read (weights but the embedding, and caches) over the rate of a copy of
+1 GiB, bytes read and written. With --trials ours is also tuned. Where there is no GPU the target is the CPU in f32, and
+PyTorch is left out: to try the script itself.
+"""
+import argparse
+import datetime
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, StaticCache
+
+HERE = pathlib.Path(__file__).resolve().parent
+WIDTH, HEADS, KV_HEADS, GATES, VOCABULARY = 2048, 32, 8, 5632, 32000
+WARM_UP, REPLAYS = 10, 60
+
+
+def figures(times_us):
+    tenths = statistics.quantiles(times_us, n=10)
+    return {"median_us": statistics.median(times_us), "p10_us": tenths[0], "p90_us": tenths[8]}
+
+
+def between_events(run):
+    times = []
+    for step in range(WARM_UP + REPLAYS):
+        begin, end = torch.cuda.Event(True), torch.cuda.Event(True)
+        begin.record()
+        run()
+        end.record()
+        torch.cuda.synchronize()
+        if step >= WARM_UP:
+            times.append(1e3 * begin.elapsed_time(end))
+    return figures(times)
+
+
+def copy_rate():
+    """Bytes read and written a second."""
+    a = torch.randn(1 << 28, device="cuda")
+    b = torch.empty_like(a)
+    return 2 * a.numel() * 4 / (between_events(lambda: b.copy_(a))["median_us"] * 1e-6)
+
+
+def bytes_of_step(options):
+    head = WIDTH // HEADS
+    layer = WIDTH * (2 * WIDTH + 2 * KV_HEADS * head + 3 * GATES)
+    cache = 2 * KV_HEADS * head * options.positions
+    return 2 * (options.layers * (layer + cache) + WIDTH * VOCABULARY)
+
+
+def torch_step(options, compiled):
+    config = LlamaConfig(hidden_size=WIDTH, intermediate_size=GATES, num_attention_heads=HEADS,
+                         num_key_value_heads=KV_HEADS, num_hidden_layers=options.layers, vocab_size=VOCABULARY,
+                         max_position_embeddings=8192, attn_implementation="sdpa")
+    torch.manual_seed(1)
+    with torch.device("cuda"):
+        torch.set_default_dtype(torch.bfloat16)
+        model = LlamaForCausalLM(config).eval()
+        torch.set_default_dtype(torch.float32)
+    cache = StaticCache(config=config, max_cache_len=options.positions)
+    ids = torch.full((1, 1), 7, device="cuda")
+    place = torch.tensor([options.positions - 24], device="cuda")
+
+    def step():
+        return model(input_ids=ids, past_key_values=cache, cache_position=place, position_ids=place[None]).logits
+
+    run = torch.compile(step, fullgraph=True) if compiled else step
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.no_grad():
+        step()  # makes the caches
+        with torch.cuda.stream(stream):
+            for _ in range(WARM_UP):
+                run()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, stream=stream):
+            run()
+        return between_events(graph.replay)
+
+
+def target_flags():
+    return ["--target", "cuda" if torch.cuda.is_available() else "cpu"]
+
+
+def ours(options, model, name, *flags):
+    library = options.work / name
+    subprocess.run([options.bin / "mlc-compile", "--model", model, *target_flags(), *flags, "-o", library], check=True,
+                   capture_output=True)
+    said = subprocess.run([options.bin / "mlc-run", library, "--bench", "2", "--json"], check=True, capture_output=True)
+    profile = subprocess.run([options.bin / "mlc-run", library, "--profile"], check=True, capture_output=True, text=True)
+    (options.work / f"{name}.profile.txt").write_text(profile.stdout)
+    latency = json.loads(said.stdout)["latency_ms"]
+    return {f"{part}_us": 1e3 * latency[part] for part in ("median", "p10", "p90")}
+
+
+def make(options):
+    model = options.work / "step.onnx"
+    sizes = {"layers": options.layers, "width": WIDTH, "heads": HEADS, "kv-heads": KV_HEADS, "gates": GATES,
+             "vocabulary": VOCABULARY, "cache": options.positions, "length": 1}
+    flags = [text for name, value in sizes.items() for text in (f"--{name}", str(value))]
+    kind = "bf16" if torch.cuda.is_available() else "f32"
+    subprocess.run([sys.executable, HERE.parent.parent / "models/make_model.py", "llama", model, "--form", "fixed",
+                    "--type", kind, *flags], check=True)
+    return model
+
+
+def measure(options):
+    model = make(options)
+    rows = {"ours, untuned": ours(options, model, "untuned")}
+    if options.trials > 0:
+        log = options.work / "decode.db"
+        subprocess.run([options.bin / "mlc-tune", "--model", model, *target_flags(), "--trials", str(options.trials),
+                        "--log", log], check=True, capture_output=True)
+        rows["ours, tuned"] = ours(options, model, "tuned", "--log", log)
+    if torch.cuda.is_available():
+        for name, compiled in (("torch, eager", False), ("torch, compiled", True)):
+            rows[name] = torch_step(options, compiled)
+            torch.cuda.empty_cache()
+    return rows
+
+
+def main():
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("--bin", type=pathlib.Path, required=True)
+    flags.add_argument("--work", type=pathlib.Path, required=True)
+    flags.add_argument("--positions", type=int, default=1024)
+    flags.add_argument("--layers", type=int, default=16)
+    flags.add_argument("--trials", type=int, default=0)
+    flags.add_argument("--json", type=pathlib.Path)
+    options = flags.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    card = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+    about = f"{card}, {datetime.date.today()}, torch {torch.__version__}, {options.layers} layers, {options.positions} positions"
+    print(about)
+    rows = measure(options)
+    rate = copy_rate() if torch.cuda.is_available() else None
+    for name, row in rows.items():
+        if rate:
+            row["share_of_copy_rate"] = bytes_of_step(options) / (row["median_us"] * 1e-6) / rate
+        share = f"  {row['share_of_copy_rate']:.0%} of the copy rate" if rate else ""
+        print(f"{name:16} {row['median_us']:9.1f} us  (p10 {row['p10_us']:.1f}, p90 {row['p90_us']:.1f}){share}")
+    if options.json:
+        options.json.write_text(json.dumps({"about": about + "; decode.py", "copy_bytes_per_s": rate, "rows": rows},
+                                           indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
