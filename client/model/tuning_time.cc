@@ -18,6 +18,7 @@ constexpr double kGpuSeconds = 0.015;
 double NominalPeak(const target::CpuTarget& cpu) {
   switch (cpu.isa) {
     case target::Isa::kAvx512:
+    case target::Isa::kAvx512Vnni:
       return 250;
     case target::Isa::kAvx2:
       return 110;

@@ -91,11 +91,28 @@ Value* FromFloat(IRBuilderBase& b, const Features& features, Value* value, DType
   return b.CreateBitCast(half, LikeOf(b.getInt16Ty(), value));
 }
 
+// Bounded as floats, which the bounds of these types are: whole vectors stay in their registers.
+Value* Narrowed(IRBuilderBase& b, Value* value, DType to, Type* type) {
+  const int bits = 8 * SizeOf(to) - (IsSigned(to) ? 1 : 0);
+  const double most = static_cast<double>((int64_t{1} << bits) - 1);
+  llvm::Constant* high = llvm::ConstantFP::get(value->getType(), most);
+  llvm::Constant* low = llvm::ConstantFP::get(value->getType(), IsSigned(to) ? -most - 1 : 0.0);
+  if (IsSigned(to)) {
+    Value* number = b.CreateFCmpORD(value, value);
+    value = b.CreateSelect(number, value, llvm::Constant::getNullValue(value->getType()));
+  }
+  value = b.CreateSelect(b.CreateFCmpOGT(value, low), value, low);  // 0 of no number
+  value = b.CreateSelect(b.CreateFCmpOLT(value, high), value, high);
+  Type* words = LikeOf(b.getInt32Ty(), value);
+  return b.CreateTrunc(b.CreateFPToSI(value, words), type);
+}
+
 Value* FloatToInt(IRBuilderBase& b, Value* value, DType to) {
   if (to == DType::kBool) {
     return b.CreateFCmpUNE(value, llvm::ConstantFP::get(value->getType(), 0.0));
   }
   Type* type = LikeOf(RegisterType(b.getContext(), to, 1), value);
+  if (SizeOf(to) < 4 && value->getType()->isVectorTy()) return Narrowed(b, value, to, type);
   const auto id = IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   return b.CreateIntrinsic(id, {type, value->getType()}, {value});
 }

@@ -17,7 +17,8 @@ struct Features {
   bool rounding = false;   // floor, ceil, trunc and roundeven as instructions
   bool gather = false;     // vector gathers of 32- and 64-bit elements worth using
   int vector_bits = 128;
-  bool scaling = false;  // one instruction multiplies 512 bits of f32 by powers of two
+  bool byte_dot = false;  // dot products of four bytes in the lanes of a vector (vpdpbusd)
+  bool scaling = false;   // one instruction multiplies 512 bits of f32 by powers of two
 };
 
 Features FeaturesOf(const target::Target& target);

@@ -44,8 +44,8 @@ struct Processor {
   Features features;
 };
 
-const std::array<Processor, 4>& Processors() {
-  static const std::array<Processor, 4> rows = {
+const std::array<Processor, 5>& Processors() {
+  static const std::array<Processor, 5> rows = {
       {{"x86_64",
         target::Isa::kAvx512,
         {.triple = "x86_64-unknown-linux-gnu",
@@ -58,6 +58,20 @@ const std::array<Processor, 4>& Processors() {
          .rounding = true,
          .gather = true,
          .vector_bits = 512,
+         .scaling = true}},
+       {"x86_64",
+        target::Isa::kAvx512Vnni,
+        {.triple = "x86_64-unknown-linux-gnu",
+         .cpu = "x86-64-v4",
+         .tune = "sapphirerapids",
+         .attributes = "+avx2,+fma,+f16c,+bmi,+bmi2,+avx512f,+avx512bw,+avx512dq,+avx512vl,"
+                       "+avx512cd,+avx512vnni",
+         .fma = true,
+         .half = true,
+         .rounding = true,
+         .gather = true,
+         .vector_bits = 512,
+         .byte_dot = true,
          .scaling = true}},
        {"x86_64",
         target::Isa::kAvx2,

@@ -1,6 +1,7 @@
 #include "compiler/codegen/scalar_ops.h"
 
 #include "base/check.h"
+#include "compiler/codegen/byte_dot.h"
 #include "compiler/codegen/vector_math.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
@@ -308,6 +309,7 @@ Value* IntOp(IRBuilderBase& b, ScalarOp op, DType dtype, const Args& args) {
 Value* EmitScalarOp(IRBuilderBase& b, const Features& features, ScalarOp op, DType dtype,
                     Args args) {
   if (op == ScalarOp::kSelect) return b.CreateSelect(args[0], args[1], args[2]);
+  if (op == ScalarOp::kDot4) return EmitByteDot(b, features, args[0], args[1], args[2]);
   const MathContext math{features.fma, features.rounding, features.scaling};
   if (dtype == DType::kF32 || dtype == DType::kF64) return FloatOp(b, math, op, args);
   if (!IsFloat(dtype)) return IntOp(b, op, dtype, args);

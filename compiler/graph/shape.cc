@@ -72,6 +72,9 @@ Result<TensorType> InferPointwise(const Value& node, Types operands) {
   if (info.operands == OperandTypes::kBits && IsFloat(operands[0]->dtype)) {
     return InvalidArgument("logic operators take bool or integers");
   }
+  if (info.operands == OperandTypes::kWords && operands[0]->dtype != DType::kI32) {
+    return InvalidArgument(std::string(info.name) + " takes i32");
+  }
   if (info.operands == OperandTypes::kBool && operands[0]->dtype != DType::kBool) {
     return InvalidArgument("not takes bool");
   }

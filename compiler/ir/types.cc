@@ -80,6 +80,9 @@ Result<Type> TypeOfApply(ScalarOp op, std::span<const ExprRef> args) {
   if (is_logic && IsFloat(type.dtype)) {
     return Misfit(op, "needs bool or integer operands, not " + TypeText(type));
   }
+  if (info.operands == OperandTypes::kWords && type.dtype != DType::kI32) {
+    return Misfit(op, "needs i32 operands, not " + TypeText(type));
+  }
   const bool takes_bool =
       is_logic || info.operands == OperandTypes::kBool || info.operands == OperandTypes::kAny;
   if (is_bool && !takes_bool) return Misfit(op, "does not take bool operands");

@@ -11,6 +11,8 @@ namespace {
 
 uint32_t FeaturesOf(const target::CpuTarget& cpu) {
   switch (cpu.isa) {
+    case target::Isa::kAvx512Vnni:
+      return MLC_NEEDS_AVX2 | MLC_NEEDS_AVX512 | MLC_NEEDS_AVX512_VNNI;
     case target::Isa::kAvx512:
       return MLC_NEEDS_AVX2 | MLC_NEEDS_AVX512;
     case target::Isa::kAvx2:

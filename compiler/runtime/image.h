@@ -36,7 +36,7 @@ typedef struct mlc_step {
 } mlc_step;
 
 /* Bits of required_features. */
-enum { MLC_NEEDS_AVX2 = 1, MLC_NEEDS_AVX512 = 2 };
+enum { MLC_NEEDS_AVX2 = 1, MLC_NEEDS_AVX512 = 2, MLC_NEEDS_AVX512_VNNI = 4 };
 
 typedef struct mlc_image {
   const mlc_port* inputs;

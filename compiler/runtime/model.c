@@ -19,7 +19,7 @@
 
 #if defined(__x86_64__)
 /* Asks the CPU itself: the compiler's own query needs its support library. AVX2 with FMA, and
-   AVX-512 F, BW, DQ, VL, each with the operating system's saving of the registers. */
+   AVX-512 F, BW, DQ, VL, and VNNI, each with the operating system's saving of the registers. */
 static uint32_t MachineFeatures(void) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
@@ -29,9 +29,11 @@ static uint32_t MachineFeatures(void) {
   __asm__ volatile("xgetbv" : "=a"(saved), "=d"(saved_high) : "c"(0));
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
   const unsigned avx2 = 1u << 5, avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
+  const unsigned vnni = 1u << 11; /* in c */
   uint32_t features = 0;
   if ((saved & 0x6) == 0x6 && (b & avx2) != 0) features |= MLC_NEEDS_AVX2;
   if ((saved & 0xe6) == 0xe6 && (b & avx512) == avx512) features |= MLC_NEEDS_AVX512;
+  if ((features & MLC_NEEDS_AVX512) != 0 && (c & vnni) != 0) features |= MLC_NEEDS_AVX512_VNNI;
   return features;
 }
 #else

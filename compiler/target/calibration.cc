@@ -71,8 +71,8 @@ constexpr CpuCalibration WithSixteenRegisters(CpuCalibration calibration) {
 constexpr CpuCalibration kSixteenRegisters = WithSixteenRegisters(kAvx512);
 
 // By Isa. Nothing was measured on a core with NEON: it has the registers of AVX-512.
-constexpr std::array<CpuCalibration, 4> kRows = {kSixteenRegisters, kSixteenRegisters, kAvx512,
-                                                 kAvx512};
+constexpr std::array<CpuCalibration, 5> kRows = {kSixteenRegisters, kSixteenRegisters, kAvx512,
+                                                 kAvx512, kAvx512};
 
 // Measured on a GPU of compute capability 9.0, but for the peaks that stand for unknown ones: a
 // clock of 1.7 GHz, 128 fused multiply-adds and 1024 on matrix units a cycle.

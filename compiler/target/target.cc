@@ -20,10 +20,11 @@ struct IsaRow {
   std::string_view arch;  // empty: any
 };
 
-constexpr std::array<IsaRow, 4> kIsas = {{{"plain", 128, 16, ""},
+constexpr std::array<IsaRow, 5> kIsas = {{{"plain", 128, 16, ""},
                                           {"avx2", 256, 16, "x86_64"},
                                           {"avx512", 512, 32, "x86_64"},
-                                          {"neon", 128, 32, "aarch64"}}};
+                                          {"neon", 128, 32, "aarch64"},
+                                          {"avx512_vnni", 512, 32, "x86_64"}}};
 
 const IsaRow& RowOf(Isa isa) { return kIsas[static_cast<size_t>(isa)]; }
 
@@ -40,7 +41,8 @@ Result<Isa> ParseIsa(Lexer& lexer, const std::string& arch) {
     }
     return static_cast<Isa>(i);
   }
-  return lexer.Error("unknown isa '" + word.substr(0, 40) + "': plain, avx2, avx512 or neon");
+  return lexer.Error("unknown isa '" + word.substr(0, 40) +
+                     "': plain, avx2, avx512, avx512_vnni or neon");
 }
 
 Result<int64_t> ParseCount(Lexer& lexer, const char* name, int64_t most) {

@@ -4,9 +4,9 @@
 //
 //   target v1 cpu arch=x86_64 isa=avx512 threads=2 l1=49152 l2=2097152 l3=272629760
 //             fma_gflops=357.0 copy_gbps=26.6
-// isa: plain (no vectors assumed beyond 128 bits), avx2 (with fma), avx512, neon. Peak figures are
-// calibrated on the machine; they scale reports and the analytic model and are not part of the
-// class.
+// isa: plain (no vectors assumed beyond 128 bits), avx2 (with fma), avx512, neon, avx512_vnni (with
+// dot products of bytes). Peak figures are calibrated on the machine; they scale reports and the
+// analytic model and are not part of the class.
 //
 //   target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=60000
 //             tensor_gflops=800000 copy_gbps=4350
@@ -27,7 +27,7 @@
 
 namespace mlc::target {
 
-enum class Isa : uint8_t { kPlain, kAvx2, kAvx512, kNeon };
+enum class Isa : uint8_t { kPlain, kAvx2, kAvx512, kNeon, kAvx512Vnni };
 
 // The facts of a CPU.
 struct CpuTarget {

@@ -27,6 +27,15 @@ int64_t Power(int64_t base, int64_t exponent) {
   return Wrap(result);
 }
 
+int64_t DotOfBytes(int64_t x, int64_t y, int64_t sum) {
+  for (int shift = 0; shift < 32; shift += 8) {
+    const auto left = static_cast<uint8_t>(Bits(x) >> shift);
+    const auto right = static_cast<int8_t>(Bits(y) >> shift);
+    sum += left * right;
+  }
+  return sum;
+}
+
 float RoundToTf32(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   constexpr uint32_t kExponent = 0x7f800000;

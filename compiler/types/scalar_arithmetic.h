@@ -17,6 +17,8 @@ int64_t FloorQuotient(int64_t x, int64_t y);
 int64_t FloorRest(int64_t x, int64_t y);
 // A negative exponent gives 1 or -1 of a base of 1 or -1, and 0 of any other.
 int64_t Power(int64_t base, int64_t exponent);
+// The result of ScalarOp::kDot4.
+int64_t DotOfBytes(int64_t x, int64_t y, int64_t sum);
 // The result of ScalarOp::kRoundTf32; infinities and NaN are unchanged.
 float RoundToTf32(float value);
 

@@ -21,6 +21,8 @@ namespace mlc {
 // (i64), kDiv of tensors' integers towards zero, as ONNX Div does; kFma is a*b+c rounded once.
 // kExp2 is 2 to the power of the operand, kLog1p the logarithm of one more, kRoundTf32 gives the
 // nearest f32 with 10 bits of mantissa, ties away from zero, kSelect(condition, if_true, if_false).
+// kDot4(a, b, c) takes words of four bytes, the first in the low bits: c plus the sum of products
+// of the unsigned bytes of a and the signed bytes of b, which wraps.
 // clang-format off
 enum class ScalarOp : uint8_t {
   // one operand
@@ -29,7 +31,7 @@ enum class ScalarOp : uint8_t {
   // two operands
   kAdd, kSub, kMul, kDiv, kMod, kPow, kMax, kMin, kEqual, kLess, kLessEqual, kAnd, kOr, kXor,
   // three operands
-  kFma, kSelect,
+  kFma, kDot4, kSelect,
 };
 
 namespace scalar {
@@ -119,6 +121,7 @@ inline constexpr auto kRows = std::to_array<ScalarOpInfo>({
     {kFma, "fma", kFloats, 0, 2, {"fma"},
      [](auto x, auto y, auto z) { return std::fma(x, y, z); },
      [](int64_t x, int64_t y, int64_t z) { return Wrap(Bits(x) * Bits(y) + Bits(z)); }},
+    {kDot4, "dot4", kWords, 0, 2, {}, {}, DotOfBytes},
     {kSelect, "select", kAny, 0, 1, {},
      [](auto c, auto x, auto y) { return c != 0 ? x : y; },
      [](int64_t c, int64_t x, int64_t y) { return c != 0 ? x : y; }},

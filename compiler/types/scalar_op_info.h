@@ -13,6 +13,7 @@ enum class ScalarOp : uint8_t;
 enum class OperandTypes : uint8_t {
   kFloats,
   kNumbers,  // floats and integers
+  kWords,    // i32
   kBits,     // bool and integers
   kBool,
   kAny,

@@ -169,6 +169,11 @@ const std::vector<DeviceFunction>& ScalarDeviceFunctions() {
         "double Sign(double a) { return a != a ? a : (double)((a > 0.0) - (a < 0.0)); }",
         "int Sign(int a) { return (a > 0) - (a < 0); }",
         "long long Sign(long long a) { return (a > 0) - (a < 0); }"}},
+      {"DotOfBytes", {}, {R"(int DotOfBytes(int a, int b, int c) {
+  int result;
+  asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
+  return result;
+})"}},
       {"IsNan",
        {},
        {"bool IsNan(float a) { return a != a; }", "bool IsNan(double a) { return a != a; }"}},

@@ -160,6 +160,8 @@ Text ScalarOperators::ApplyToInts(ScalarOp op, DType dtype, const std::vector<Te
       return use("Min");
     case ScalarOp::kSign:
       return use("Sign");
+    case ScalarOp::kDot4:
+      return use("DotOfBytes");
     case ScalarOp::kAnd:
       return Infix(args[0], "&", args[1], Precedence::kBitAnd);
     case ScalarOp::kOr:

@@ -117,6 +117,10 @@ bool ApplyInt(ScalarOp op, DType dtype, const Lane* args, int64_t* result) {
     *result = function.one(args[0].i);
     return true;
   }
+  if (function.three != nullptr) {
+    *result = function.three(args[0].i, args[1].i, args[2].i);
+    return true;
+  }
   MLC_CHECK(function.two != nullptr) << InfoOf(op).name;
   const bool divides = op == ScalarOp::kDiv || op == ScalarOp::kMod;
   if (divides && args[1].i == 0) return false;

@@ -32,6 +32,7 @@ inline std::vector<target::Isa> HostIsas() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
     isas.push_back(target::Isa::kAvx512);
+    if (__builtin_cpu_supports("avx512vnni")) isas.push_back(target::Isa::kAvx512Vnni);
   }
   return isas;
 #endif

@@ -85,6 +85,7 @@ TEST(Target, VectorsFollowTheIsa) {
   EXPECT_EQ(with(Isa::kAvx512).cpu().Lanes(DType::kF32), 16);
   EXPECT_EQ(with(Isa::kAvx512).cpu().Lanes(DType::kBF16), 32);
   EXPECT_EQ(with(Isa::kNeon).cpu().Lanes(DType::kI8), 16);
+  EXPECT_EQ(with(Isa::kAvx512Vnni).cpu().Lanes(DType::kF32), 16);
   EXPECT_EQ(with(Isa::kAvx512).cpu().vector_registers(), 32);
   EXPECT_EQ(with(Isa::kAvx2).cpu().vector_registers(), 16);
   EXPECT_EQ(with(Isa::kNeon).cpu().vector_registers(), 32);
