@@ -75,7 +75,7 @@ enum class Op : uint8_t {
   kPointwise,
   kCast,  // to the type's dtype
   // Contractions
-  kMatMul,  // [..., M, K] x [..., K, N], leading dimensions broadcast
+  kMatMul,  // [..., M, K] x [..., K, N], leading dimensions broadcast; u8 by i8 gives i32
   kConv,  // (x[N,C,s...], w[O,C/group,k...]) attrs strides pads dilations group; pads: begins, ends
   kAttention,  // (q[B,H,S,D], k[B,H,T,D], v[B,H,T,E], mask?) attr scale: softmax(scale*q k^T +
                // mask) v

@@ -15,17 +15,28 @@ Status NeedFloat(const TensorType& type) {
   return InvalidArgument("takes floats, not " + std::string(ToText(type.dtype)));
 }
 
+bool OfBytes(const TensorType& a, const TensorType& b) {
+  return a.dtype == DType::kU8 && b.dtype == DType::kI8;
+}
+
+// Equal types give theirs, u8 by i8 gives i32.
+Result<DType> ProductType(const TensorType& a, const TensorType& b) {
+  if (OfBytes(a, b)) return DType::kI32;
+  if (a.dtype != b.dtype) return InvalidArgument("operands have different element types");
+  return a.dtype;
+}
+
 Result<TensorType> InferMatMul(Types operands) {
   const TensorType& a = *operands[0];
   const TensorType& b = *operands[1];
   if (a.rank() < 2 || b.rank() < 2) return InvalidArgument("both operands have rank 2 or more");
-  if (a.dtype != b.dtype) return InvalidArgument("operands have different element types");
+  const DType dtype = MLC_TRY(ProductType(a, b));
   if (a.dims.back() != b.dims[b.dims.size() - 2]) {
     return InvalidArgument("inner dimensions of " + IntListToText(a.dims) + " and " +
                            IntListToText(b.dims) + " differ");
   }
   TensorType type;
-  type.dtype = a.dtype;
+  type.dtype = dtype;
   type.dims = MLC_TRY(BroadcastDims(std::vector<int64_t>(a.dims.begin(), a.dims.end() - 2),
                                     std::vector<int64_t>(b.dims.begin(), b.dims.end() - 2)));
   type.dims.push_back(a.dims[a.dims.size() - 2]);
@@ -65,8 +76,8 @@ Result<TensorType> InferConv(const Value& node, Types operands) {
   if (x.rank() < 3 || x.rank() != w.rank()) {
     return InvalidArgument("operands have equal ranks of 3 or more");
   }
-  if (x.dtype != w.dtype) return InvalidArgument("operands have different element types");
-  MLC_TRY(NeedFloat(x));
+  const DType dtype = MLC_TRY(ProductType(x, w));
+  if (!OfBytes(x, w)) MLC_TRY(NeedFloat(x));
   const int64_t group = node.Int("group");
   if (group < 1 || x.dims[1] % group != 0 || w.dims[0] % group != 0 ||
       w.dims[1] != x.dims[1] / group) {
@@ -74,7 +85,7 @@ Result<TensorType> InferConv(const Value& node, Types operands) {
                            IntListToText(w.dims) + " in " + std::to_string(group) + " groups");
   }
   TensorType type;
-  type.dtype = x.dtype;
+  type.dtype = dtype;
   type.dims = {x.dims[0], w.dims[0]};
   const std::vector<int64_t> spatial =
       MLC_TRY(WindowDims(node, x, std::span<const int64_t>(w.dims).subspan(2)));

@@ -55,6 +55,20 @@ graph::Workload SmallProduct(DType dtype, int64_t rows, int64_t depth, int64_t c
                 "\n%2 = matmul(%0, %1) : " + type(rows, columns) + "\nreturn %2\n");
 }
 
+// Quantised again, as between two layers.
+graph::Workload SmallProductOfBytes() {
+  return Parsed(
+      "%0 = input() : u8[6,16]\n%1 = weight() : i8[16,32]\n%2 = matmul(%0, %1) : i32[6,32]\n"
+      "%3 = cast(%2) : f32[6,32]\n%4 = weight() : f32[32]\n%5 = mul(%3, %4) : f32[6,32]\n"
+      "%6 = round(%5) : f32[6,32]\n%7 = cast(%6) : u8[6,32]\nreturn %7\n");
+}
+
+target::Target Avx512Vnni() {
+  target::Target target = Avx512();
+  target.cpu().isa = target::Isa::kAvx512Vnni;
+  return target;
+}
+
 struct FamilyCase {
   std::string family;
   graph::Workload workload;
@@ -82,21 +96,25 @@ std::vector<FamilyCase> FamilyCases() {
           {"role_contraction", SmallProduct(DType::kF16, 64, 128, 64), Hopper()}};
 }
 
-void CheckKernel(const FamilyCase& subject) {
+void CheckKernel(const FamilyCase& subject, const std::string& name) {
   const schedule::LoweredKernel lowered =
       LoweredBy(subject.family, subject.workload, subject.target);
   std::string text = "# " + subject.workload.Summary() + "\n";
   for (const schedule::Preparation& preparation : lowered.preparations) {
     text += preparation.kernel.ToText();
   }
-  Check("tests/golden/kernels/" + subject.family + ".txt", text + lowered.kernel.ToText(), kHint);
+  Check("tests/golden/kernels/" + name + ".txt", text + lowered.kernel.ToText(), kHint);
 }
 
 TEST(KernelText, OfEachFamilyIsTheOneOnRecord) {
   for (const FamilyCase& subject : FamilyCases()) {
     SCOPED_TRACE(subject.family);
-    CheckKernel(subject);
+    CheckKernel(subject, subject.family);
   }
+}
+
+TEST(KernelText, OfAProductOfBytesIsTheOneOnRecord) {
+  CheckKernel({"contraction", SmallProductOfBytes(), Avx512Vnni()}, "contraction_of_bytes");
 }
 
 TEST(KernelText, CoversEveryFamily) {
@@ -131,6 +149,13 @@ TEST(LlvmText, ContractionMultipliesInVectorsOfTheTarget) {
   const std::string avx2 = LlvmOf("contraction", workload, Avx2());
   EXPECT_THAT(avx2, HasSubstr("@llvm.fma.v8f32"));
   EXPECT_THAT(avx2, Not(HasSubstr("<16 x float>")));
+}
+
+TEST(LlvmText, ProductsOfBytesTakeTheDotProductsOfTheTarget) {
+  const graph::Workload workload = SmallProductOfBytes();
+  EXPECT_THAT(LlvmOf("contraction", workload, Avx512Vnni()), HasSubstr("vpdpbusd.512"));
+  EXPECT_THAT(LlvmOf("contraction", workload, Avx512()), HasSubstr("pmaddw.d.512"));
+  EXPECT_THAT(LlvmOf("contraction", workload, Avx2()), HasSubstr("avx2.pmadd.wd"));
 }
 
 // Of a product with another tensor added to it, as the kernel's text.

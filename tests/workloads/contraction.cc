@@ -77,6 +77,47 @@ graph::Workload Finish(Rng& rng, Graph g, ValueId anchor, int column_dim, double
   return *workload;
 }
 
+// Sums of products of bytes: less a number a column, scaled to floats, quantised again, or not.
+graph::Workload FinishBytes(Rng& rng, Graph g, ValueId anchor, int column_dim) {
+  const TensorType out = g[anchor].type;
+  std::vector<int64_t> dims(out.dims.size() - static_cast<size_t>(column_dim), 1);
+  dims[0] = out.dims[static_cast<size_t>(column_dim)];
+  ValueId value = anchor;
+  const auto laid = [&](ValueId id) {
+    g[id].type.strides = out.strides;
+    return id;
+  };
+  const auto then = [&](ScalarOp op, ValueId with) {
+    value = laid(g.Pointwise(op, {value, with}));
+  };
+  const auto cast = [&](DType dtype) {
+    Value node;
+    node.op = Op::kCast;
+    node.operands = {value};
+    node.type = {dtype, out.dims, out.strides};
+    value = g.Add(std::move(node));
+  };
+  if (Chance(rng, 50)) then(ScalarOp::kSub, Source(g, Op::kWeight, {DType::kI32, dims, {}}));
+  if (Chance(rng, 80)) {
+    cast(DType::kF32);
+    then(ScalarOp::kMul, g.Splat(DType::kF32, 0x1p-9));
+    if (Chance(rng, 50)) then(ScalarOp::kMax, g.Splat(DType::kF32, 0));
+    if (Chance(rng, 60)) {
+      value = laid(g.Pointwise(ScalarOp::kRound, {value}));
+      then(ScalarOp::kAdd, g.Splat(DType::kF32, 3));
+      cast(Chance(rng, 50) ? DType::kU8 : DType::kI8);
+    }
+  }
+  g.outputs() = {value};
+  auto workload = graph::Workload::Create(std::move(g), 1e-6);
+  MLC_CHECK(workload.ok()) << workload.status().ToString();
+  return *workload;
+}
+
+// Of the columns and of the result, for rows of a type.
+DType ColumnType(DType rows) { return rows == DType::kU8 ? DType::kI8 : rows; }
+DType ResultType(DType rows) { return rows == DType::kU8 ? DType::kI32 : rows; }
+
 struct Axis {
   int64_t in, kernel, stride, dilation, begin, end, out;
 };
@@ -117,11 +158,11 @@ Graph Convolution(Rng& rng, int64_t batch, int64_t group, int64_t depth, int64_t
   Graph g;
   Value conv;
   conv.op = Op::kConv;
-  conv.operands = {
-      Source(g, Op::kInput, Laid(rng, dtype, x)),
-      Source(g, Chance(rng, weight_percent) ? Op::kWeight : Op::kInput, {dtype, w, {}})};
+  conv.operands = {Source(g, Op::kInput, Laid(rng, dtype, x)),
+                   Source(g, Chance(rng, weight_percent) ? Op::kWeight : Op::kInput,
+                          {ColumnType(dtype), w, {}})};
   conv.attrs = {{"strides", strides}, {"pads", begins}, {"dilations", dilations}, {"group", group}};
-  conv.type = Laid(rng, dtype, y);
+  conv.type = Laid(rng, ResultType(dtype), y);
   *anchor = g.Add(std::move(conv));
   return g;
 }
@@ -204,6 +245,28 @@ graph::Workload RandomPackedProduct(Rng& rng) {
   product.type = Laid(rng, type, {rows, columns});
   const ValueId anchor = g.Add(std::move(product));
   return Finish(rng, std::move(g), anchor, 1, 1e-4);
+}
+
+graph::Workload RandomByteProduct(Rng& rng) {
+  const int64_t depth = 4 * Between(rng, 1, Chance(rng, 70) ? 8 : 80);
+  const int64_t columns = Between(rng, 1, 70);
+  ValueId anchor = 0;
+  if (Chance(rng, 50)) {
+    const std::vector<Axis> axes = {RandomAxis(rng, 8), RandomAxis(rng, 8)};
+    Graph g = Convolution(rng, Chance(rng, 70) ? 1 : 2, Chance(rng, 80) ? 1 : 2, depth, columns + 1,
+                          axes, DType::kU8, 85, &anchor);
+    return FinishBytes(rng, std::move(g), anchor, 1);
+  }
+  const int64_t rows = Chance(rng, 20) ? 1 : Between(rng, 2, 40);
+  Graph g;
+  Value product;
+  product.op = Op::kMatMul;
+  product.operands = {Source(g, Op::kInput, Laid(rng, DType::kU8, {rows, depth})),
+                      Source(g, Chance(rng, 80) ? Op::kWeight : Op::kInput,
+                             Laid(rng, DType::kI8, {depth, columns}))};
+  product.type = Laid(rng, DType::kI32, {rows, columns});
+  anchor = g.Add(std::move(product));
+  return FinishBytes(rng, std::move(g), anchor, 1);
 }
 
 graph::Workload RandomDeepContraction(Rng& rng) {

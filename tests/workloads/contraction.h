@@ -13,6 +13,8 @@ graph::Workload RandomContraction(Rng& rng);
 graph::Workload RandomDeepContraction(Rng& rng);
 // A product with columns of 2, 4 or 8 bits, in blocks of any size that bytes allow.
 graph::Workload RandomPackedProduct(Rng& rng);
+// A product of u8 and i8, or a convolution, whose sums are quantised again or not.
+graph::Workload RandomByteProduct(Rng& rng);
 // A depthwise convolution: one filter for each channel.
 graph::Workload RandomDepthwise(Rng& rng);
 // A convolution whose groups of 2 to 16 channels have as many outputs.

@@ -175,7 +175,9 @@ std::vector<double> Conv(const Value& node, Operands operands, const std::vector
 }  // namespace
 
 Result<TensorDataRef> EvaluateContraction(const Value& node, Operands operands, int threads) {
-  if (!IsFloat(node.type.dtype)) {
+  // Doubles hold sums of products of bytes.
+  const bool of_bytes = operands[0]->dtype != node.type.dtype;
+  if (!IsFloat(node.type.dtype) && !of_bytes) {
     // Unsigned, so that overflow wraps.
     const auto unsigned_of = [](const TensorData& data) {
       const std::vector<int64_t> values = ReadInts(data);

@@ -12,6 +12,10 @@ bool HasKernel(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
+bool OfBytes(const Graph& graph, const Value& product) {
+  return graph[product.operands[0]].type.dtype == DType::kU8 && product.type.dtype == DType::kI32;
+}
+
 ValueId Sum(Graph& graph, ValueId x, int64_t axis) {
   Value sum;
   sum.op = Op::kReduce;
@@ -114,7 +118,9 @@ class SpelledConv {
 ValueId VisitProduct(Rewriter& rewriter, const Value& node) {
   Graph& graph = rewriter.out();
   const bool product = node.op == Op::kMatMul || node.op == Op::kConv;
-  if (!product || HasKernel(node.type.dtype) || node.type.NumElements() == 0) {
+  // Products of bytes without a kernel are products of floats by now.
+  if (!product || HasKernel(node.type.dtype) || OfBytes(graph, node) ||
+      node.type.NumElements() == 0) {
     return graph.Add(node);
   }
   if (node.op == Op::kConv) return SpelledConv(graph, node).Run();

@@ -1,6 +1,7 @@
 #include "compiler/schedule/cpu/register_tile.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace mlc::schedule {
 
@@ -11,13 +12,17 @@ namespace {
 
 constexpr int64_t kLine = 16;  // f32 elements of a cache line
 
+ExprRef Word(int64_t value) {
+  return std::make_shared<const ir::Expr>(ir::Expr{{DType::kI32, 1}, ir::IntImm{value}});
+}
+
 }  // namespace
 
-RegisterTile::RegisterTile(ir::KernelBuilder& builder, int rows, int vectors, int lanes)
-    : builder_(builder), vectors_(vectors), lanes_(lanes) {
-  acc_ = builder.Registers("acc", DType::kF32, lanes, int64_t{rows} * vectors);
-  column_ = builder.Registers("col", DType::kF32, lanes, vectors);
-  scalar_ = builder.Registers("row", DType::kF32, lanes, 1);
+RegisterTile::RegisterTile(ir::KernelBuilder& builder, int rows, int vectors, int lanes, DType sums)
+    : builder_(builder), sums_(sums), vectors_(vectors), lanes_(lanes) {
+  acc_ = builder.Registers("acc", sums, lanes, int64_t{rows} * vectors);
+  column_ = builder.Registers("col", sums, lanes, vectors);
+  scalar_ = builder.Registers("row", sums, lanes, 1);
 }
 
 ExprRef RegisterTile::Index(const ExprRef& row, const ExprRef& vector) const {
@@ -32,8 +37,22 @@ void RegisterTile::Set(const ExprRef& row, const ExprRef& vector, ExprRef value)
   builder_.Set(acc_, Index(row, vector), std::move(value));
 }
 
+ExprRef RegisterTile::RowElement(const RowOperand& a, const ExprRef& at) {
+  ExprRef value = builder_.Load(a.buffer, at);
+  if (a.dtype != sums_) value = ir::MakeCast(sums_, value);
+  for (int64_t byte = 1; a.byte_stride != 0 && byte < 4; ++byte) {
+    const ExprRef next = ir::MakeCast(sums_, builder_.Load(a.buffer, at + byte * a.byte_stride));
+    const ExprRef high =
+        ir::MakeApply(ScalarOp::kMul, {next, Word(static_cast<int32_t>(1u << (8 * byte)))});
+    value = ir::MakeApply(ScalarOp::kOr, {value, high});
+  }
+  return value;
+}
+
 void RegisterTile::Zero(int rows) {
-  Init(rows, [&](const ExprRef&, const ExprRef&) { return ir::Float(DType::kF32, 0.0, lanes_); });
+  const ExprRef zero =
+      sums_ == DType::kF32 ? ir::Float(sums_, 0.0, lanes_) : ir::MakeBroadcast(Word(0), lanes_);
+  Init(rows, [&](const ExprRef&, const ExprRef&) { return zero; });
 }
 
 void RegisterTile::Init(int rows, const std::function<ExprRef(ExprRef, ExprRef)>& value) {
@@ -47,7 +66,7 @@ void RegisterTile::Step(const RowBlock& block, const RowOperand& a, const Column
   const ExprRef b_at = b.base + k * b.k_stride;
   Step(block, a, k, [&](const ExprRef& v) {
     const ExprRef value = builder_.Load(b.buffer, b_at + v * int64_t{lanes_}, lanes_);
-    return b.dtype == DType::kF32 ? value : ir::MakeCast(DType::kF32, value);
+    return b.dtype == sums_ ? value : ir::MakeCast(sums_, value);
   });
 }
 
@@ -59,13 +78,12 @@ void RegisterTile::Step(const RowBlock& block, const RowOperand& a, const ExprRe
       (int64_t{block.outer_begin} * a.outer_stride + int64_t{block.inner_begin} * a.inner_stride);
   builder_.Unrolled("o", block.outer_end - block.outer_begin, [&](const ExprRef& o) {
     builder_.Unrolled("i", block.inner_end - block.inner_begin, [&](const ExprRef& i) {
-      ExprRef value = builder_.Load(a.buffer, a_at + o * a.outer_stride + i * a.inner_stride);
-      if (a.dtype != DType::kF32) value = ir::MakeCast(DType::kF32, value);
+      const ExprRef value = RowElement(a, a_at + o * a.outer_stride + i * a.inner_stride);
       builder_.Set(scalar_, Int(0), ir::MakeBroadcast(value, lanes_));
       const ExprRef row = (o + block.outer_begin) * block.inner_pitch + i + block.inner_begin;
       builder_.Unrolled("v", vectors_, [&](const ExprRef& v) {
         Set(row, v,
-            ir::MakeApply(ScalarOp::kFma,
+            ir::MakeApply(sums_ == DType::kF32 ? ScalarOp::kFma : ScalarOp::kDot4,
                           {builder_.Get(scalar_, Int(0)), builder_.Get(column_, v), Get(row, v)}));
       });
     });

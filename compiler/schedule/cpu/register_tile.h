@@ -1,7 +1,8 @@
 // The inner loop of every contraction: rows x vectors of accumulators held in registers, fed by one
 // vector load per column vector and one scalar broadcast per row. Used by matrix products,
 // convolutions, Winograd and attention. Accumulators are f32; operands of narrower storage are
-// widened when they are read. Not thread-safe; borrows the builder.
+// widened when they are read. Accumulators of i32 take operands of words of four bytes, u8 in rows
+// and i8 in columns (ScalarOp::kDot4). Not thread-safe; borrows the builder.
 //
 //   RegisterTile tile(builder, rows, vectors, lanes);   declares the registers, once per kernel
 //   tile.Zero(block);
@@ -37,6 +38,8 @@ struct RowOperand {
   int64_t outer_stride = 0;
   int64_t inner_stride = 0;
   int64_t k_stride = 1;
+  // Words whose bytes lie apart, from each to the next; 0: elements are read whole.
+  int64_t byte_stride = 0;
 };
 
 // Vector v of step k starts at base + k * k_stride + v * lanes; its lanes are consecutive.
@@ -59,7 +62,8 @@ struct LoopOptions {
 
 class RegisterTile {
  public:
-  RegisterTile(ir::KernelBuilder& builder, int rows, int vectors, int lanes);
+  RegisterTile(ir::KernelBuilder& builder, int rows, int vectors, int lanes,
+               DType sums = DType::kF32);
 
   int lanes() const { return lanes_; }
   int vectors() const { return vectors_; }
@@ -85,7 +89,10 @@ class RegisterTile {
  private:
   ir::ExprRef Index(const ir::ExprRef& row, const ir::ExprRef& vector) const;
 
+  ir::ExprRef RowElement(const RowOperand& a, const ir::ExprRef& at);
+
   ir::KernelBuilder& builder_;
+  DType sums_;
   int vectors_;
   int lanes_;
   ir::BufferId acc_;

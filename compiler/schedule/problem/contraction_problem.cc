@@ -14,10 +14,17 @@ using graph::TensorType;
 using graph::Value;
 using graph::ValueId;
 
+constexpr int64_t kWordBytes = 4;
+
 bool IsSource(const Value& value) { return value.op == Op::kInput || value.op == Op::kWeight; }
 
 bool IsComputeFloat(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+bool IsProductOfBytes(const graph::Graph& graph, const Value& node) {
+  return graph[node.operands[0]].type.dtype == DType::kU8 &&
+         graph[node.operands[1]].type.dtype == DType::kI8;
 }
 
 int OperandIndex(const graph::Workload& workload, ValueId id) {
@@ -62,11 +69,12 @@ ValueId FindAnchor(const graph::Workload& workload) {
   }
   if (anchor == graph::kNoValue) return anchor;
   const Value& node = graph[anchor];
+  const bool of_bytes = IsProductOfBytes(graph, node);
   for (size_t i = 0; i < 2; ++i) {
     const Value& operand = graph[node.operands[i]];
     const bool is_packed = i == 1 && operand.op == Op::kDequantize;
     if (!IsSource(operand) && !is_packed) return graph::kNoValue;
-    if (!IsComputeFloat(operand.type.dtype)) return graph::kNoValue;
+    if (!of_bytes && !IsComputeFloat(operand.type.dtype)) return graph::kNoValue;
   }
   return node.operands.size() == 2 ? anchor : graph::kNoValue;
 }
@@ -184,6 +192,7 @@ bool FillMatMul(const graph::Workload& workload, ContractionProblem& p) {
   }
   const TensorType& out = graph[workload.outputs()[0]].type;
   if (b_node.op == Op::kDequantize) return p.rank == 2;
+  if (IsProductOfBytes(graph, node)) return true;  // rows and columns differ in their signs
   const bool columns_scattered =
       StrideOf(out, p.rank - 1) > 1 && StrideOf(out, p.rank - 2) == 1 && p.inner.out >= 8;
   if (columns_scattered || (p.columns < 8 && p.inner.out >= 16)) Transpose(p);
@@ -271,6 +280,28 @@ void Flatten(const graph::Workload& workload, ContractionProblem& p) {
   }
 }
 
+// Counts in words of four bytes. False if the depth is no number of words.
+bool FillBytes(ContractionProblem& p) {
+  if (p.depth % kWordBytes != 0 || p.IsPacked()) return false;
+  p.of_bytes = true;
+  p.depth /= kWordBytes;
+  p.row_byte_stride = p.row_k_stride;
+  std::vector<int64_t*> strides = {&p.inner.row_stride, &p.outer[0].row_stride,
+                                   &p.outer[1].row_stride};
+  for (int b = 0; b < p.batch_count; ++b) {
+    strides.push_back(&p.batch[static_cast<size_t>(b)].row_stride);
+  }
+  const auto is_word = [](const int64_t* stride) { return *stride % kWordBytes == 0; };
+  p.rows_by_byte = p.row_byte_stride != 1 || !std::all_of(strides.begin(), strides.end(), is_word);
+  if (p.rows_by_byte) {
+    p.row_k_stride *= kWordBytes;
+    return true;
+  }
+  for (int64_t* stride : strides) *stride /= kWordBytes;
+  p.row_dtype = DType::kI32;
+  return true;
+}
+
 }  // namespace
 
 int64_t ContractionProblem::Batches() const {
@@ -293,7 +324,7 @@ double ContractionProblem::ColumnBytes() const {
 
 std::optional<ContractionProblem> FindContraction(const graph::Workload& workload) {
   std::optional<ContractionProblem> p = FindContractionOfAnyColumns(workload);
-  if (p && p->IsPacked()) return std::nullopt;
+  if (p && (p->IsPacked() || p->of_bytes)) return std::nullopt;
   return p;
 }
 
@@ -320,6 +351,7 @@ std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workl
   }
   if (node.type.NumElements() == 0 || p.K() == 0) return std::nullopt;
   if (!p.IsPacked()) Flatten(workload, p);
+  if (IsProductOfBytes(graph, node) && !FillBytes(p)) return std::nullopt;
   return p;
 }
 

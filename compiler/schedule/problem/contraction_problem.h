@@ -61,6 +61,14 @@ struct ContractionProblem {
   DType row_dtype = DType::kF32;
   DType column_dtype = DType::kF32;
   bool column_is_weight = false;
+  // Rows of u8 times columns of i8, summed as i32. A step of k is a word of four bytes: depth
+  // counts words, and strides of the rows and row_k_stride are in words. `column_k_stride` remains
+  // that of a byte.
+  bool of_bytes = false;
+  // From a byte of a row's word to the next. If it is not 1, or rows do not begin at words, rows
+  // are read byte by byte, and their strides are in bytes.
+  int64_t row_byte_stride = 1;
+  bool rows_by_byte = false;
   PackedColumns packed;    // column_operand is its codes; the columns' type is column_dtype
   bool flattened = false;  // the rows axis stands for more than one logical dimension
 
@@ -81,6 +89,8 @@ struct ContractionProblem {
   int64_t K() const { return Taps() * depth; }
   int64_t Rows() const { return outer[0].out * outer[1].out * inner.out; }
   double Flops() const;  // nominal
+  // Of sums, and of what the inner loop multiplies.
+  DType SumType() const { return of_bytes ? DType::kI32 : DType::kF32; }
   bool IsPacked() const { return packed.bits != 0; }
   // Of one element of the columns as they are stored, with its part of scale and zero.
   double ColumnBytes() const;
@@ -89,7 +99,8 @@ struct ContractionProblem {
 // The single kMatMul or kConv of a workload whose operands are sources and whose outputs are
 // pointwise functions of it and of sources; nothing for any other workload. f32, f16 and bf16.
 std::optional<ContractionProblem> FindContraction(const graph::Workload& workload);
-// The same, or a product of two matrices whose right operand is a dequantize node over weights.
+// The same, or a product of two matrices whose right operand is a dequantize node over weights, or
+// one of u8 and i8 whose depth is a multiple of 4.
 std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload);
 
 // Channels in each group of a grouped convolution that has as many outputs as inputs: 1 if it is

@@ -44,13 +44,14 @@ std::vector<int64_t> Offsets(const graph::TensorType& type) {
 }
 
 Bytes RandomBytes(Rng& rng, const graph::TensorType& type) {
-  if (type.dtype == DType::kU8) {
+  if (type.dtype == DType::kU8 || type.dtype == DType::kI8) {
     Bytes bytes(static_cast<size_t>(type.NumElements()));
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(rng.Below(256));
     return bytes;
   }
   std::vector<double> values(static_cast<size_t>(type.NumElements()));
-  for (double& value : values) value = rng.Uniform() * 2 - 1;
+  const double most = type.dtype == DType::kI32 ? 1000 : 1;
+  for (double& value : values) value = (rng.Uniform() * 2 - 1) * most;
   const graph::TensorDataRef data = graph::WriteDoubles(type.dtype, type.dims, values);
   return {data->bytes.begin(), data->bytes.end()};
 }
@@ -146,9 +147,9 @@ void CheckConfig(Case& c, const target::Target& target, const Config& config, do
   ASSERT_TRUE(status.ok()) << status.ToString();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const graph::TensorType& type = c.workload.graph()[c.workload.outputs()[i]].type;
-    const double bound = type.dtype == DType::kF32   ? tolerance
-                         : type.dtype == DType::kF16 ? 4e-3
-                                                     : 3e-2;
+    const double bound = type.dtype == DType::kF16    ? 4e-3
+                         : type.dtype == DType::kBF16 ? 3e-2
+                                                      : tolerance;
     EXPECT_LE(Difference(type, outputs[i], *c.reference[i]), bound);
   }
 }
@@ -200,6 +201,16 @@ TEST(ContractionProperty, ColumnsOfFewBitsAgreeWithTheReference) {
     if (::testing::Test::HasFailure()) return;
   }
   EXPECT_GE(decoded, 10);
+}
+
+// Sums of integers have no tolerance.
+TEST(ContractionProperty, ProductsOfBytesAreExact) {
+  Rng rng(51243);
+  const Family& family = *FindFamily("contraction");
+  for (int i = 0; i < 150; ++i) {
+    CheckFamilyOn(TargetOf(rng), rng, RandomByteProduct(rng), family, 0);
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 // A scale spoils the columns of its block and no others, whatever it is.

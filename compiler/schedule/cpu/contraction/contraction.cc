@@ -103,10 +103,11 @@ Space ContractionFamily::MakeSpace(const graph::Workload&, const ContractionProb
   space.knobs.push_back({"col_chunks", UpTo(ColumnChunks(), vectors)});
   space.knobs.push_back({"unroll", {1, 2, 4}});
   space.knobs.push_back({"prefetch", {0, 8, 16}});
-  const bool in_place = !p.column_is_weight && !p.convolution && p.column_stride == 1;
+  const bool in_place =
+      !p.column_is_weight && !p.of_bytes && !p.convolution && p.column_stride == 1;
   space.knobs.push_back({"pack", in_place ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{1}});
   space.knobs.push_back({"k_chunk", PassDepths(p)});
-  const bool stages = HasPasses(p) && p.K() >= kMinPass && !few_rows;
+  const bool stages = HasPasses(p) && !p.rows_by_byte && p.K() >= kMinPass && !few_rows;
   space.knobs.push_back({"stage", stages ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}});
   const bool streams = p.column_is_weight && !p.IsPacked() && p.K() * p.columns >= kMinStreamed;
   space.knobs.push_back(
@@ -141,9 +142,10 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   if (plan.row_chunks > plan.row_units || plan.column_chunks > plan.panels) {
     return RejectReason::kRedundant;
   }
-  if (!plan.pack && (p.column_is_weight || !ColumnsInPlace(p, plan.panel_width()))) {
+  if (!plan.pack && (p.column_is_weight || p.of_bytes || !ColumnsInPlace(p, plan.panel_width()))) {
     return RejectReason::kUnsupported;
   }
+  if (plan.stage && p.rows_by_byte) return RejectReason::kUnsupported;
   if (plan.k_chunk > 0 && plan.rows_first) return RejectReason::kUnsupported;
   const int64_t tiles = plan.row_units * (p.outer[1].dim >= 0 ? parts : 1);
   if (plan.prefetch_panel && (plan.rows_first || plan.panels <= plan.column_chunks || tiles < 2)) {

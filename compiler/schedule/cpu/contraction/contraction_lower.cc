@@ -33,6 +33,7 @@ class ContractionLowering {
   bool PacksWeight() const { return plan_.pack && p_.column_is_weight; }
   std::vector<int> Without() const;
   std::optional<PackedPanels> MakePacked();
+  ir::BufferId DeclareRows();
   ir::BufferId DeclareColumns();
   void EmitChunk(const ExprRef& index);
   void EmitPass(const ExprRef& pass);
@@ -55,6 +56,7 @@ class ContractionLowering {
   ir::KernelBuilder builder_;
   Fused fused_;
   std::vector<Binding> bindings_;
+  ir::BufferId row_buffer_;
   PackedBuffers packed_buffers_;
   ir::BufferId columns_;
   RowTiles tiles_;
@@ -77,20 +79,22 @@ ContractionLowering::ContractionLowering(const graph::Workload& workload,
       builder_("contraction"),
       fused_(workload, builder_, Without()),
       bindings_(fused_.bindings()),
+      row_buffer_(DeclareRows()),
       columns_(DeclareColumns()),
       tiles_(problem, plan.inner_rows, plan.outer_rows, builder_),
-      registers_(builder_, tiles_.MaxRows(), plan.vectors, plan.lanes),
+      registers_(builder_, tiles_.MaxRows(), plan.vectors, plan.lanes, problem.SumType()),
       packed_(MakePacked()),
-      rows_(problem, plan, fused_, tiles_, builder_),
+      rows_(problem, plan, row_buffer_, tiles_, builder_),
       sums_(problem, plan, registers_, builder_),
       store_(workload, problem, plan, fused_, registers_, builder_) {}
 
-// Weights that only the anchor reads are replaced by their packed form.
+// Weights that only the anchor reads are replaced by their packed form, and rows by words.
 std::vector<int> ContractionLowering::Without() const {
-  if (!PacksWeight()) return {};
-  std::vector<int> without = {p_.column_operand};
-  if (p_.IsPacked()) without.push_back(p_.packed.scales);
-  if (p_.packed.zeros >= 0) without.push_back(p_.packed.zeros);
+  std::vector<int> without;
+  if (p_.of_bytes && !p_.rows_by_byte) without.push_back(p_.row_operand);
+  if (PacksWeight()) without.push_back(p_.column_operand);
+  if (PacksWeight() && p_.IsPacked()) without.push_back(p_.packed.scales);
+  if (PacksWeight() && p_.packed.zeros >= 0) without.push_back(p_.packed.zeros);
   std::erase_if(without, [&](int operand) {
     const graph::ValueId id = workload_.operands()[static_cast<size_t>(operand)];
     return workload_.graph().Users()[static_cast<size_t>(id)].size() != 1 ||
@@ -105,6 +109,14 @@ std::optional<PackedPanels> ContractionLowering::MakePacked() {
                                      builder_);
 }
 
+// The rows as the inner loop reads them: words are a parameter of their own.
+ir::BufferId ContractionLowering::DeclareRows() {
+  if (!p_.of_bytes || p_.rows_by_byte) return fused_.OperandBuffer(p_.row_operand);
+  const graph::ValueId id = workload_.operands()[static_cast<size_t>(p_.row_operand)];
+  bindings_.push_back({Binding::Kind::kOperand, p_.row_operand});
+  return builder_.In("words", DType::kI32, workload_.graph()[id].type.Extent() / 4);
+}
+
 // The columns as the inner loop reads them; a phase of its own packs those that are computed.
 ir::BufferId ContractionLowering::DeclareColumns() {
   if (!plan_.pack) return fused_.OperandBuffer(p_.column_operand);
@@ -115,9 +127,9 @@ ir::BufferId ContractionLowering::DeclareColumns() {
   const int64_t elements = PackedElements(p_, plan_);
   if (PacksWeight()) {
     bindings_.push_back({Binding::Kind::kPrepared, 0});
-    return builder_.In("packed", DType::kF32, elements);
+    return builder_.In("packed", p_.SumType(), elements);
   }
-  const ir::BufferId packed = builder_.Workspace("packed", DType::kF32, elements);
+  const ir::BufferId packed = builder_.Workspace("packed", p_.SumType(), elements);
   EmitPack(p_, plan_, fused_.OperandBuffer(p_.column_operand), packed, builder_);
   return packed;
 }
@@ -251,7 +263,7 @@ void ContractionLowering::EmitTaps(const RowTile& tile, const OuterTaps& outer, 
   const auto reduce = [&](const ExprRef& a, const ExprRef& b, const ExprRef& tap, int64_t depth) {
     const RowOperand rows = rows_.From(builder_.Let("ak", a));
     const LoopOptions options = Options(tile, steps + tap * p_.depth);
-    const DType dtype = plan_.pack ? DType::kF32 : p_.column_dtype;
+    const DType dtype = plan_.pack ? p_.SumType() : p_.column_dtype;
     registers_.Loop(block, rows, {columns_, dtype, builder_.Let("bk", b), width}, depth, options);
   };
   if (joined || taps == 1) {

@@ -1,11 +1,42 @@
 #include "compiler/schedule/cpu/contraction/contraction_pack.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace mlc::schedule {
 
 using ir::ExprRef;
 using ir::Int;
+
+namespace {
+
+ExprRef LoadElements(const ContractionProblem& p, const ContractionPlan& plan, ir::BufferId source,
+                     const ExprRef& at, const ExprRef& mask, ir::KernelBuilder& b) {
+  const ExprRef value = b.Load(source, at, plan.lanes, std::max<int64_t>(1, p.column_stride), mask);
+  return p.column_dtype == p.SumType() ? value : ir::MakeCast(p.SumType(), value);
+}
+
+ExprRef WordSplat(int64_t value, int lanes) {
+  const auto one = std::make_shared<const ir::Expr>(ir::Expr{{DType::kI32, 1}, ir::IntImm{value}});
+  return ir::MakeBroadcast(one, lanes);
+}
+
+// Word k of each column: four bytes, the first in the low bits.
+ExprRef LoadWords(const ContractionProblem& p, const ContractionPlan& plan, ir::BufferId source,
+                  const ExprRef& at, const ExprRef& k, const ExprRef& mask, ir::KernelBuilder& b) {
+  ExprRef words;
+  for (int64_t byte = 0; byte < 4; ++byte) {
+    const ExprRef from = at + (k * int64_t{4} + byte) * p.column_k_stride;
+    const ExprRef bits = ir::MakeApply(
+        ScalarOp::kAnd, {LoadElements(p, plan, source, from, mask, b), WordSplat(255, plan.lanes)});
+    const ExprRef placed = ir::MakeApply(
+        ScalarOp::kMul, {bits, WordSplat(static_cast<int32_t>(1u << (8 * byte)), plan.lanes)});
+    words = words ? ir::MakeApply(ScalarOp::kOr, {words, placed}) : placed;
+  }
+  return words;
+}
+
+}  // namespace
 
 int64_t ColumnBatches(const ContractionProblem& problem) {
   int64_t count = 1;
@@ -53,10 +84,11 @@ void EmitPack(const ContractionProblem& p, const ContractionPlan& plan, ir::Buff
               if (p.columns % width != 0) {
                 mask = ir::Max(Int(0), ir::Min(Int(plan.lanes), columns - column));
               }
-              ExprRef value = b.Load(source, at + k * p.column_k_stride + column * p.column_stride,
-                                     plan.lanes, std::max<int64_t>(1, p.column_stride), mask);
-              if (p.column_dtype != DType::kF32) value = ir::MakeCast(DType::kF32, value);
-              b.Store(packed, target_base + (tap * p.depth + k) * width + column, value);
+              const ExprRef from = at + column * p.column_stride;
+              b.Store(packed, target_base + (tap * p.depth + k) * width + column,
+                      p.of_bytes
+                          ? LoadWords(p, plan, source, from, k, mask, b)
+                          : LoadElements(p, plan, source, from + k * p.column_k_stride, mask, b));
             });
           });
         });
@@ -72,9 +104,9 @@ Preparation PackPreparation(const graph::Workload& workload, const ContractionPr
       workload.graph()[workload.operands()[static_cast<size_t>(problem.column_operand)]].type;
   const int64_t elements = PackedElements(problem, plan);
   const ir::BufferId source = builder.In("w", type.dtype, type.Extent());
-  const ir::BufferId packed = builder.Out("packed", DType::kF32, elements);
+  const ir::BufferId packed = builder.Out("packed", problem.SumType(), elements);
   EmitPack(problem, plan, source, packed, builder);
-  return {builder.Finish(), {problem.column_operand}, DType::kF32, elements};
+  return {builder.Finish(), {problem.column_operand}, problem.SumType(), elements};
 }
 
 }  // namespace mlc::schedule

@@ -9,7 +9,7 @@ PartialSums::PartialSums(const ContractionProblem& problem, const ContractionPla
                          RegisterTile& registers, ir::KernelBuilder& builder)
     : p_(problem), plan_(plan), registers_(registers), builder_(builder) {
   if (plan.k_chunk > 0) {
-    scratch_ = builder.Thread("partial", DType::kF32, PartialElements(problem, plan));
+    scratch_ = builder.Thread("partial", problem.SumType(), PartialElements(problem, plan));
   }
 }
 

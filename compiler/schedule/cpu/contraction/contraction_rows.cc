@@ -6,9 +6,11 @@ using ir::ExprRef;
 using ir::Int;
 
 ContractionRows::ContractionRows(const ContractionProblem& problem, const ContractionPlan& plan,
-                                 const Fused& fused, RowTiles& tiles, ir::KernelBuilder& builder)
-    : p_(problem), plan_(plan), fused_(fused), tiles_(tiles), builder_(builder) {
-  if (plan.stage) staged_ = builder.Thread("rows", DType::kF32, StagedElements(problem, plan));
+                                 ir::BufferId rows, RowTiles& tiles, ir::KernelBuilder& builder)
+    : p_(problem), plan_(plan), rows_(rows), tiles_(tiles), builder_(builder) {
+  if (plan.stage) {
+    staged_ = builder.Thread("rows", problem.SumType(), StagedElements(problem, plan));
+  }
 }
 
 ExprRef ContractionRows::InPlace(const RowTile& tile, const ContractionChunk& chunk,
@@ -24,14 +26,15 @@ ExprRef ContractionRows::Base(const RowTile& tile, const ContractionChunk& chunk
 
 RowOperand ContractionRows::From(const ExprRef& base) const {
   if (plan_.stage) {
-    return {staged_, DType::kF32, base, p_.inner.out * plan_.pitch(p_), plan_.pitch(p_), 1};
+    return {staged_, p_.SumType(), base, p_.inner.out * plan_.pitch(p_), plan_.pitch(p_), 1};
   }
-  return {fused_.OperandBuffer(p_.row_operand),
+  return {rows_,
           p_.row_dtype,
           base,
           p_.outer[1].stride * p_.outer[1].row_stride,
           p_.inner.stride * p_.inner.row_stride,
-          p_.row_k_stride};
+          p_.row_k_stride,
+          p_.rows_by_byte ? p_.row_byte_stride : 0};
 }
 
 void ContractionRows::Stage(const ContractionChunk& chunk, const ExprRef& pass) {
@@ -48,12 +51,12 @@ void ContractionRows::StageTile(const RowTile& tile, const ExprRef& from) {
   const ExprRef to = builder_.Let("to", RowOf(p_, tile) * plan_.pitch(p_));
   const auto copy = [&](const ExprRef& o, const ExprRef& i, const ExprRef& v,
                         const ExprRef& active) {
-    ExprRef value = builder_.Load(fused_.OperandBuffer(p_.row_operand),
+    ExprRef value = builder_.Load(rows_,
                                   from + o * (p_.outer[1].stride * p_.outer[1].row_stride) +
                                       i * (p_.inner.stride * p_.inner.row_stride) +
                                       v * (plan_.lanes * p_.row_k_stride),
                                   plan_.lanes, p_.row_k_stride, active);
-    if (p_.row_dtype != DType::kF32) value = ir::MakeCast(DType::kF32, value);
+    if (p_.row_dtype != p_.SumType()) value = ir::MakeCast(p_.SumType(), value);
     builder_.Store(staged_, to + (o * p_.inner.out + i) * plan_.pitch(p_) + v * plan_.lanes, value);
   };
   builder_.For("o", tile.outer_rows(), [&](const ExprRef& o) {

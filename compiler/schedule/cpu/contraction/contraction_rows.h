@@ -1,19 +1,19 @@
-// The row operand of a contraction's inner loop: read in place, or from a copy in f32 that each
-// pass makes of a chunk's rows. Not thread-safe; borrows its collaborators.
+// The row operand of a contraction's inner loop: read in place, or from a copy in f32, or in words
+// of four bytes, that each pass makes of a chunk's rows. Not thread-safe; borrows its
+// collaborators.
 #pragma once
 
 #include "compiler/schedule/cpu/contraction/contraction_chunk.h"
 #include "compiler/schedule/cpu/contraction/contraction_tiles.h"
 #include "compiler/schedule/cpu/register_tile.h"
-#include "compiler/schedule/fusion/fused.h"
 
 namespace mlc::schedule {
 
 class ContractionRows {
  public:
   // Declares the copy if the plan has one.
-  ContractionRows(const ContractionProblem& problem, const ContractionPlan& plan,
-                  const Fused& fused, RowTiles& tiles, ir::KernelBuilder& builder);
+  ContractionRows(const ContractionProblem& problem, const ContractionPlan& plan, ir::BufferId rows,
+                  RowTiles& tiles, ir::KernelBuilder& builder);
 
   // Copies the chunk's rows for one pass; does nothing if rows are read in place.
   void Stage(const ContractionChunk& chunk, const ir::ExprRef& pass);
@@ -30,7 +30,7 @@ class ContractionRows {
 
   const ContractionProblem& p_;
   const ContractionPlan& plan_;
-  const Fused& fused_;
+  ir::BufferId rows_;
   RowTiles& tiles_;
   ir::KernelBuilder& builder_;
   ir::BufferId staged_ = 0;  // [row][pitch]
