@@ -31,6 +31,8 @@ struct Backend {
   graph::PlaceRules rules;
   // True if images of few channels are padded.
   bool pad_channels;
+  // Whether products of u8 and i8 have kernels.
+  bool multiplies_bytes;
   // Whether products read weights of few bits as they are packed.
   bool reads_packed_weights;
   // Logical passes that make kernels slower.

@@ -7,6 +7,7 @@
 #include "compiler/backend/backend.h"
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/passes/decode_weights.h"
+#include "compiler/graph/passes/integer_products.h"
 #include "compiler/graph/passes/pad_channels.h"
 #include "compiler/graph/passes/pipeline.h"
 #include "compiler/graph/physical/build_program.h"
@@ -17,13 +18,14 @@ namespace {
 
 // Around the logical passes, and before the physical ones, stand those that options ask for.
 constexpr std::string_view kDecodeWeights = "decode_weights";
+constexpr std::string_view kIntegerProducts = "integer_products";
 constexpr std::string_view kPrecision = "precision";
 constexpr std::string_view kPadChannels = "pad_channels";
 
 bool IsLogical(std::string_view name) {
   const auto names = graph::PhysicalPassNames();
-  return name != kDecodeWeights && name != kPrecision && name != kPadChannels &&
-         std::find(names.begin(), names.end(), name) == names.end();
+  return name != kDecodeWeights && name != kIntegerProducts && name != kPrecision &&
+         name != kPadChannels && std::find(names.begin(), names.end(), name) == names.end();
 }
 
 bool IsWanted(const FrontOptions& options, std::string_view pass) {
@@ -49,6 +51,7 @@ graph::PassOptions LogicalOptions(const FrontOptions& options) {
   graph::PassOptions result;
   result.skip = options.skip;
   result.skip.erase(std::string(kPadChannels));
+  result.skip.erase(std::string(kIntegerProducts));
   result.skip.erase(std::string(graph::kFuseResiduals));
   for (const std::string& name : options.print_after) {
     if (IsLogical(name)) result.print_after.insert(name);
@@ -108,6 +111,7 @@ FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
   const backend::Backend& backend = backend::BackendOf(target);
   options.rules = backend.rules;
   options.pad_channels = backend.pad_channels;
+  options.multiplies_bytes = backend.multiplies_bytes;
   options.reads_packed_weights = backend.reads_packed_weights;
   for (const std::string_view pass : backend.skipped_passes) options.skip.emplace(pass);
   return options;
@@ -118,7 +122,7 @@ double ToleranceOf(const FrontOptions& options) {
 }
 
 std::vector<std::string> PassNames() {
-  std::vector<std::string> names = {std::string(kDecodeWeights)};
+  std::vector<std::string> names = {std::string(kDecodeWeights), std::string(kIntegerProducts)};
   for (const graph::Pass& pass : graph::Passes()) names.emplace_back(pass.name);
   names.emplace_back(kDecodeWeights);
   names.emplace_back(kPrecision);
@@ -135,6 +139,11 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
     const bool stay = options.reads_packed_weights && options.precision == graph::Precision::kModel;
     if (stay) return false;
     return graph::DecodeWeights(at);
+  }));
+  MLC_TRY(RunOptional(kIntegerProducts, graph, options, trace, [&](graph::Graph& at) {
+    const bool multiplies = options.multiplies_bytes && !options.skip.contains(kIntegerProducts) &&
+                            options.precision == graph::Precision::kModel;
+    return multiplies ? graph::MultiplyBytes(at) : graph::SpellOutProductsOfBytes(at);
   }));
   const std::vector<graph::PassReport> reports =
       MLC_TRY(graph::RunPasses(graph, LogicalOptions(options)));

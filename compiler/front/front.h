@@ -31,10 +31,13 @@ struct FrontOptions {
   graph::PlaceRules rules;
   // True to pad images of few channels to the size of a GPU's copies.
   bool pad_channels = false;
+  // Products of dequantised values are computed in integers; other precisions than the model's
+  // compute in floats.
+  bool multiplies_bytes = false;
   // Products read weights of few bits as they are packed; other precisions than the model's decode
   // all of them.
   bool reads_packed_weights = false;
-  // Names of logical passes, pad_channels or fuse_residuals, to leave out.
+  // Names of logical passes, integer_products, pad_channels or fuse_residuals, to leave out.
   std::set<std::string, std::less<>> skip;
   // Names of passes, logical or physical, after which `print` sees the graph; "all" is every one.
   std::set<std::string, std::less<>> print_after;

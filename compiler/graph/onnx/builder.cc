@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "compiler/graph/byte_product.h"
 #include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/onnx/tensor.h"
 #include "compiler/graph/ops.h"
@@ -41,8 +42,16 @@ Status DependsOnInputs(std::string_view what) {
 int64_t BytesOf(const TensorType& type) { return type.NumElements() * SizeOf(type.dtype); }
 
 // Whether it is known and small enough to compute now.
+// Codes of weights stay what they are: passes make products of integers of them, or fold them.
+bool ReadsCodes(const Builder& builder, const Value& value) {
+  if (value.op != Op::kCast || value.type.dtype != DType::kF32) return false;
+  const DType from = builder.DTypeOf(value.operands[0]);
+  return (from == DType::kU8 || from == DType::kI8) && value.type.rank() >= 2;
+}
+
 bool Foldable(const Builder& builder, const Value& value) {
   if (BytesOf(value.type) > kMaxFoldedBytes || value.op == Op::kDequantize) return false;
+  if (ReadsCodes(builder, value)) return false;
   int64_t bytes = 0;
   for (const ValueId id : value.operands) {
     if (id == kNoValue) continue;
@@ -288,6 +297,12 @@ ValueId Builder::Softmax(ValueId x, int64_t axis) {
   value.operands = {x};
   value.attrs["axis"] = axis;
   return Add(std::move(value));
+}
+
+ValueId SumsOfBytes(Builder& b, ValueId product) {
+  if (!b.ok()) return kNoValue;
+  const Value node = (*b.graph_)[product];
+  return graph::SumsOfBytes(*b.graph_, node).value_or(kNoValue);
 }
 
 ValueId Builder::MatMul(ValueId a, ValueId b) {

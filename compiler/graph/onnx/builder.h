@@ -87,11 +87,17 @@ class Builder {
   ValueId Gather(ValueId data, ValueId indices, int64_t axis);
 
  private:
+  friend ValueId SumsOfBytes(Builder& b, ValueId product);
+
   ValueId Fold(const Value& value);
   TensorDataRef DataOf(ValueId id);
 
   Graph* graph_;
   Status status_;
 };
+
+// The product of centred bytes in i32, exactly (byte_product.h); kNoValue if it is none that has
+// kernels.
+ValueId SumsOfBytes(Builder& b, ValueId product);
 
 }  // namespace mlc::graph::onnx

@@ -85,6 +85,46 @@ Case QuantisedDynamically() {
               {Tensor("w", 3, {600, 3}, bytes)}, {4, 600});
 }
 
+// Codes of i8, each another.
+std::string Codes(const std::string& name, const std::vector<int64_t>& dims) {
+  const int64_t count =
+      std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<int64_t>());
+  std::string bytes(static_cast<size_t>(count), '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 37 + i / 256);
+  return Tensor(name, 3, dims, bytes);
+}
+
+// Layers between quantised activations, of u8 with a zero point of 128 or of i8, and weights.
+Case Quantised(const char* name, const Strings& layers, const Strings& weights,
+               const std::vector<int64_t>& x, int32_t type) {
+  Strings nodes = {Node("QuantizeLinear", {"x", "s", "z"}, {"q"}),
+                   Node("DequantizeLinear", {"q", "s", "z"}, {"d"})};
+  nodes.insert(nodes.end(), layers.begin(), layers.end());
+  Strings initializers = weights;
+  initializers.push_back(FloatTensor("s", {}, {0.0625}));
+  initializers.push_back(Tensor("z", type, {}, std::string(1, type == 2 ? '\x80' : '\3')));
+  return Make(name, nodes, initializers, x);
+}
+
+Case QuantisedProducts(int32_t type) {
+  return Quantised(type == 2 ? "products_of_u8" : "products_of_i8",
+                   {Node("DequantizeLinear", {"w", "ws", "wz"}, {"wd"}, IntAttr("axis", 1)),
+                    Node("MatMul", {"d", "wd"}, {"m"}), Node("Add", {"m", "b"}, {"y"})},
+                   {Codes("w", {64, 35}), Weights("ws", {35}), Weights("b", {35}),
+                    Tensor("wz", 3, {35}, std::string(35, '\0'))},
+                   {2, 5, 64}, type);
+}
+
+Case QuantisedConvolutions(int32_t type) {
+  return Quantised(type == 2 ? "convolutions_of_u8" : "convolutions_of_i8",
+                   {Node("DequantizeLinear", {"w", "ws"}, {"wd"}, IntAttr("axis", 0)),
+                    Node("Conv", {"d", "wd", "b"}, {"c"},
+                         IntsAttr("pads", {1, 0, 1, 1}) + IntsAttr("strides", {1, 2})),
+                    Node("Relu", {"c"}, {"y"})},
+                   {Codes("w", {20, 8, 3, 2}), Weights("ws", {20}), Weights("b", {20})},
+                   {2, 8, 9, 7}, type);
+}
+
 Case Recurrent(const char* name, const char* op, int64_t gates) {
   return Make(name,
               {Node(op, {"x", "w", "r", "b"}, {"y", "h"},
@@ -152,6 +192,10 @@ std::vector<Case> Cases() {
           InDoubles(),
           InIntegers(),
           QuantisedDynamically(),
+          QuantisedProducts(2),
+          QuantisedProducts(3),
+          QuantisedConvolutions(2),
+          QuantisedConvolutions(3),
           Recurrent("rnn", "RNN", 1),
           Recurrent("gru", "GRU", 3),
           Recurrent("lstm", "LSTM", 4),

@@ -1,5 +1,6 @@
-// Products of 8-bit integers. Single precision is exact as long as a sum stays below 2^24, so the
-// summed dimension is cut into parts that cannot exceed it, whose sums are added as integers.
+// Products of 8-bit integers, as products of bytes where these have kernels. Single precision is
+// exact as long as a sum stays below 2^24, so the summed dimension is cut into parts that cannot
+// exceed it, whose sums are added as integers.
 #include <algorithm>
 #include <cmath>
 
@@ -43,6 +44,7 @@ Dims PerRow(Builder& b, ValueId parameter) { return {b.TypeOf(parameter).NumElem
 Dims PerColumn(Builder& b, ValueId parameter) { return {b.TypeOf(parameter).NumElements()}; }
 
 ValueId ExactMatMul(Builder& b, ValueId x, ValueId y) {
+  if (const ValueId sums = SumsOfBytes(b, b.MatMul(x, y)); sums != kNoValue) return sums;
   const int64_t inner = b.Dim(x, b.RankOf(x) - 1);
   const int64_t terms = ExactTerms(b, x, y);
   ValueId sum = kNoValue;
@@ -84,6 +86,7 @@ ValueId IntegerConv(OpContext& c, ValueId x, ValueId w) {
     c.Fail("operands must have the same rank, 3 or more");
     return kNoValue;
   }
+  if (const ValueId sums = SumsOfBytes(b, Convolution(c, x, w)); sums != kNoValue) return sums;
   int64_t taps = 1;
   for (int64_t i = 2; i < b.RankOf(w); ++i) taps *= std::max<int64_t>(b.Dim(w, i), 1);
   const int64_t channels = b.Dim(w, 1);
