@@ -105,6 +105,8 @@ graph::Workload FinishBytes(Rng& rng, Graph g, ValueId anchor, int column_dim) {
     if (Chance(rng, 60)) {
       value = laid(g.Pointwise(ScalarOp::kRound, {value}));
       then(ScalarOp::kAdd, g.Splat(DType::kF32, 3));
+      then(ScalarOp::kMin, g.Splat(DType::kF32, 120));
+      then(ScalarOp::kMax, g.Splat(DType::kF32, 0));
       cast(Chance(rng, 50) ? DType::kU8 : DType::kI8);
     }
   }
