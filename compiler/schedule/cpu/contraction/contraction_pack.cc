@@ -88,7 +88,9 @@ void EmitPack(const ContractionProblem& p, const ContractionPlan& plan, ir::Buff
               b.Store(packed, target_base + (tap * p.depth + k) * width + column,
                       p.of_bytes
                           ? LoadWords(p, plan, source, from, k, mask, b)
-                          : LoadElements(p, plan, source, from + k * p.column_k_stride, mask, b));
+                          : LoadElements(p, plan, source,
+                                         at + k * p.column_k_stride + column * p.column_stride,
+                                         mask, b));
             });
           });
         });
