@@ -16,6 +16,9 @@ namespace {
 // Of each task: what a search can learn from, and what it can begin with.
 constexpr int64_t kMostPrior = 4'096;
 constexpr int kFastestPrior = 64;
+// Of other targets: of so many of them, as many fastest configs each.
+constexpr size_t kMostOtherTargets = 4;
+constexpr int kFastestOfOthers = 3;
 
 // A config that does not parse is of a form that this program does not know; it is skipped. So is
 // user-supplied kernels: no search can vary them.
@@ -46,6 +49,45 @@ Result<std::vector<PriorTrial>> PriorOf(const db::TuningLog& log, const db::JobR
   }
   for (const db::Record& record : newest) AddTrial(record, trials);
   return trials;
+}
+
+// The class texts of other targets of the same kind, in an order that does not change as the log
+// grows.
+Result<std::vector<std::string>> OtherTargets(const db::TuningLog& log,
+                                              const target::Target& target) {
+  std::vector<std::string> others;
+  for (std::string& text : MLC_TRY(log.Targets())) {
+    const Result<target::Target> other = target::Target::Parse(text);
+    if (!other.ok() || other->device.index() != target.device.index()) continue;
+    if (text != target.ClassText()) others.push_back(std::move(text));
+  }
+  std::sort(others.begin(), others.end());
+  return others;
+}
+
+// The fastest of each target, then the second ones: what was fast on one of them may be slow here.
+Result<std::vector<schedule::Config>> OfOtherTargets(const db::TuningLog& log,
+                                                     const db::JobRow& job, const Digest& workload,
+                                                     const std::vector<std::string>& others) {
+  const auto before = [&](const db::Record& record) {
+    return record.id <= job.watermark && !schedule::IsUserKernel(record.config);
+  };
+  std::vector<std::vector<db::Record>> fastest;
+  for (const std::string& other : others) {
+    if (fastest.size() == kMostOtherTargets) break;
+    std::vector<db::Record> found =
+        MLC_TRY(db::BestConfigs(log, workload, other, kFastestOfOthers, before));
+    if (!found.empty()) fastest.push_back(std::move(found));
+  }
+  std::vector<schedule::Config> configs;
+  for (size_t place = 0; place < kFastestOfOthers; ++place) {
+    for (const std::vector<db::Record>& records : fastest) {
+      if (place >= records.size()) continue;
+      Result<schedule::Config> config = schedule::Config::Parse(records[place].config);
+      if (config.ok()) configs.push_back(*std::move(config));
+    }
+  }
+  return configs;
 }
 
 // How often each variant of the model uses each task; see SearchTask.
@@ -85,11 +127,17 @@ Result<SearchInput> SearchInputOf(const db::TuningLog& log, WorkloadIndex& index
   input.seed = options.seed;
   input.trials = options.trials;
   const std::string target = input.target.ClassText();
+  const std::vector<std::string> others = MLC_TRY(OtherTargets(log, input.target));
   for (const db::JobTask& task : job.tasks) {
     const std::optional<db::WorkloadRow> row = MLC_TRY(log.FindWorkload(task.workload));
     if (!row) return DataLoss("the log lacks workload " + task.workload.ToText());
     SearchTask entry{MLC_TRY(ParseWorkload(row->text)), task.occurrences, {}};
-    if (options.use_history) entry.prior = MLC_TRY(PriorOf(log, job, task.workload, target));
+    if (options.use_history) {
+      entry.prior = MLC_TRY(PriorOf(log, job, task.workload, target));
+      if (entry.prior.empty()) {
+        entry.of_other_targets = MLC_TRY(OfOtherTargets(log, job, task.workload, others));
+      }
+    }
     input.tasks.push_back(std::move(entry));
   }
   MLC_TRY(SetUses(options, input));

@@ -18,7 +18,7 @@ constexpr int kShortList = 24;
 constexpr int64_t kDescendAfter = 10;
 constexpr int64_t kRestartAfter = 30;
 // Results without an improvement after which every other choice ignores earlier jobs.
-constexpr int64_t kMistrustAfter = 20;
+constexpr int64_t kMistrustAfter = 10;
 // Moves predicted this much slower than the incumbent (log) are not worth a trial.
 constexpr double kMostPredictedLoss = 0.30;
 // Steps of one knob in a descent: uneven knobs hide what lies beyond the next value.

@@ -36,6 +36,8 @@ struct PortfolioTask {
     double expected_ns = 0;
   };
   std::vector<PriorConfig> prior_configs;
+  // Fast points of the same workload on other devices, the most promising first.
+  std::vector<PointRef> of_other_devices;
 };
 
 class Portfolio {

@@ -80,6 +80,11 @@ class PortfolioStrategy : public Strategy {
         if (point)
           entry.prior_configs.push_back({*point, transferred, transferred ? prior.expected_ns : 0});
       }
+      for (const schedule::Config& config : task.of_other_targets) {
+        const auto here = costmodel::TransferConfig(config, task.workload, input.target);
+        const auto point = here ? source->Find(*here) : std::nullopt;
+        if (point) entry.of_other_devices.push_back(*point);
+      }
       entry.source = std::move(source);
       tasks.push_back(std::move(entry));
     }

@@ -40,6 +40,9 @@ struct SearchTask {
   // Executions in each variant of the model, of which the fastest will be built. All tasks have as
   // many; none: there is one variant, with `occurrences`.
   std::vector<int> uses = {};
+  // Without `prior`: fast configs of the same workload on other targets of the same kind, to be
+  // tried in this order.
+  std::vector<schedule::Config> of_other_targets = {};
 };
 
 // A cost model as it is kept in the log.

@@ -60,6 +60,11 @@ void TaskSearch::AddPriorConfig(const PointRef& point, const char* arm, double e
   seeds_.AddPriorConfig(candidate, arm);
 }
 
+void TaskSearch::AddOfOtherDevice(const PointRef& point) {
+  const int candidate = pool_.Repair(point);
+  if (candidate != Pool::kIllegal) seeds_.AddOfOtherDevice(candidate);
+}
+
 double TaskSearch::estimate_ns() const {
   if (expected_ns_ > 0 || prior_config_ < 0) return expected_ns_;
   return std::exp(scores_.Score(prior_config_));

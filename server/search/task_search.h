@@ -46,6 +46,8 @@ class TaskSearch {
   // Adds a point to try early, in the order of the calls. `arm`: a string literal. `expected_ns`: 0
   // if unknown.
   void AddPriorConfig(const PointRef& point, const char* arm, double expected_ns);
+  // Adds a fast point of the same workload on another device, in the order of the calls.
+  void AddOfOtherDevice(const PointRef& point);
   // Fills the pool and orders the seeds.
   void Start();
 

@@ -21,15 +21,19 @@ void TaskSeeds::Order(const std::vector<int>& again, int first, const Basis& bas
     return scores.Score(a.candidate) < scores.Score(b.candidate);
   });
   rest.insert(rest.end(), scored.begin(), scored.end());
-  std::stable_partition(rest.begin(), rest.end(),
-                        [&](const Seed& seed) { return seed.candidate == first; });
   double bar = std::numeric_limits<double>::infinity();
   for (int i = 0; basis.informed && i < basis.candidates; ++i) {
     bar = std::min(bar, scores.Score(i) + kPoorSeed);
   }
+  const auto append = [&](const Seed& seed) {
+    if (!basis.times.Has(seed.candidate)) order_.push_back(seed);
+  };
   for (const Seed& seed : rest) {
-    const bool is_wanted = seed.candidate == first || scores.Score(seed.candidate) < bar;
-    if (is_wanted && !basis.times.Has(seed.candidate)) order_.push_back(seed);
+    if (seed.candidate == first) append(seed);
+  }
+  for (const Seed& seed : of_other_devices_) append(seed);
+  for (const Seed& seed : rest) {
+    if (seed.candidate != first && scores.Score(seed.candidate) < bar) append(seed);
   }
 }
 

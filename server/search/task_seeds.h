@@ -25,10 +25,15 @@ class TaskSeeds {
     prior_configs_.push_back({candidate, arm});
   }
 
-  // Orders the seeds: `again`, then `first`, which is one of the seeds. If the models are
-  // `informed`, the others follow by score; else the prior configs follow in the order of their
-  // addition, then the defaults of other families. It leaves out a seed whose score is far behind
-  // the best of the `candidates`, unless it is `first`.
+  // A fast config of the same workload on another device. Models do not judge it: rows of several
+  // devices differ in level, and a config that was fast there is the surest part of their logs.
+  void AddOfOtherDevice(int candidate) { of_other_devices_.push_back({candidate, "transfer"}); }
+
+  // Orders the seeds: `again`, then `first`, which is one of the seeds, then those of other devices
+  // in the order of their addition. If the models are `informed`, the others follow by score; else
+  // the prior configs follow in the order of their addition, then the defaults of other families.
+  // It leaves out a seed whose score is far behind the best of the `candidates`, unless it is
+  // `first` or of another device.
   struct Basis {
     const CandidateScores& scores;
     const CandidateTimes& times;
@@ -42,6 +47,7 @@ class TaskSeeds {
  private:
   std::vector<Seed> defaults_;
   std::vector<Seed> prior_configs_;
+  std::vector<Seed> of_other_devices_;
   std::deque<Seed> order_;
 };
 

@@ -1,5 +1,6 @@
 // Replays searches on spaces of which every config is known; prints one JSON object for each run:
-//   replay_searches SPACES [seeds=30] [first=1] [trials=256] [noise=1] [methods=cold,warm,...]
+//   replay_searches SPACES [seeds=30] [first=1] [trials=256] [noise=1]
+//                   [scatter=0] [failures=0] [methods=cold,warm,...]
 //                   [only=PROBLEM/DEVICE,...]
 // SPACES: a folder of *.json.gz files named KERNEL_DEVICE.json.gz, or rugged:FIRST:COUNT for made
 // problems of three devices each. Methods:
@@ -29,6 +30,7 @@ struct Options {
   uint64_t seeds = 30, first = 1;
   int trials = 256;
   bool noise = true;
+  double scatter = 0, failures = 0;
   std::vector<std::string> methods = {"cold", "warm", "random", "genetic", "descent"};
   std::vector<std::string> only;
 };
@@ -72,9 +74,9 @@ bool Run(const std::string& method, const SpaceRef& space, const std::vector<Spa
       {"no_trees", {.features = true}}};
   const auto portfolio = portfolios.find(method);
   if (portfolio != portfolios.end()) {
-    server::Portfolio::SavedRows rows;
-    if (method == "warm") rows = RowsOfOthers(others, options.trials, options.noise, seed + 1000);
-    RunPortfolio(space, portfolio->second, rows, options.trials, seed, trials);
+    RelatedLog log;
+    if (method == "warm") log = LogOfOthers(others, options.trials, options.noise, seed + 1000);
+    RunPortfolio(space, portfolio->second, log, options.trials, seed, trials);
   } else if (method == "random") {
     RunRandom(*space, seed, trials);
   } else if (method == "genetic") {
@@ -104,6 +106,7 @@ int Main(const std::string& name, const Options& options) {
     for (const std::string& method : options.methods) {
       for (uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
         Trials trials(space, options.trials, options.noise, Rng(seed).Split(7));
+        trials.Disturb(options.scatter, options.failures);
         if (!Run(method, space, others, options, seed, trials)) {
           std::fprintf(stderr, "no method '%s'\n", method.c_str());
           return 2;
@@ -140,6 +143,10 @@ int main(int argc, char** argv) {
       options.trials = std::stoi(value);
     } else if (key == "noise") {
       options.noise = value != "0";
+    } else if (key == "scatter") {
+      options.scatter = std::stod(value);
+    } else if (key == "failures") {
+      options.failures = std::stod(value);
     } else if (key == "methods") {
       options.methods = mlc::bench::SplitAt(value, ',');
     } else if (key == "only") {

@@ -16,10 +16,9 @@ constexpr int kTrials = 128;
 constexpr uint64_t kSeeds = 4;
 constexpr double kGoal = 0.95;
 
-int PortfolioReaches(const SpaceRef& space, uint64_t seed,
-                     const server::Portfolio::SavedRows& rows) {
+int PortfolioReaches(const SpaceRef& space, uint64_t seed, const RelatedLog& log) {
   Trials trials(space, kTrials, /*noise=*/true, Rng(seed));
-  RunPortfolio(space, {}, rows, kTrials, seed, trials);
+  RunPortfolio(space, {}, log, kTrials, seed, trials);
   return trials.Reached(kGoal);
 }
 
@@ -76,8 +75,8 @@ TEST(SearchSpacesTest, TheSearchOfTheServiceBeatsRandomTrials) {
       RunRandom(*space, seed, trials);
       random += trials.Reached(kGoal) > 0 ? 1 : 0;
       cold += PortfolioReaches(space, seed, {}) > 0 ? 1 : 0;
-      const auto rows = RowsOfOthers(others, kTrials, true, seed);
-      warm += PortfolioReaches(space, seed, rows) > 0 ? 1 : 0;
+      const RelatedLog log = LogOfOthers(others, kTrials, true, seed);
+      warm += PortfolioReaches(space, seed, log) > 0 ? 1 : 0;
     }
   }
   EXPECT_GE(cold, random + 4);

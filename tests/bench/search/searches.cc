@@ -14,6 +14,8 @@ using server::Point;
 using server::Portfolio;
 
 constexpr int kBatch = 8;
+// Configs that a search takes over from each of another device.
+constexpr size_t kTransferred = 3;
 
 std::vector<const Point*> PointsOf(const RecordedSpace& space) {
   std::vector<const Point*> points;
@@ -24,11 +26,16 @@ std::vector<const Point*> PointsOf(const RecordedSpace& space) {
 }  // namespace
 
 Portfolio::SavedRows RunPortfolio(const SpaceRef& space, RecordedSource::Blind blind,
-                                  const Portfolio::SavedRows& rows, int budget, uint64_t seed,
+                                  const RelatedLog& log, int budget, uint64_t seed,
                                   Trials& trials) {
   std::vector<server::PortfolioTask> tasks(1);
   tasks[0].source = std::make_unique<RecordedSource>(space, blind);
-  Portfolio portfolio(std::move(tasks), rows, {budget, seed});
+  for (size_t place = 0; place < kTransferred; ++place) {
+    for (const std::vector<Point>& points : log.fastest) {
+      if (place < points.size()) tasks[0].of_other_devices.push_back({0, points[place]});
+    }
+  }
+  Portfolio portfolio(std::move(tasks), log.rows, {budget, seed});
   while (!trials.over()) {
     const std::vector<Pick> picks = portfolio.Propose(std::min(kBatch, budget - trials.count()));
     if (picks.empty()) break;
@@ -44,19 +51,19 @@ Portfolio::SavedRows RunPortfolio(const SpaceRef& space, RecordedSource::Blind b
   return portfolio.Gathered();
 }
 
-Portfolio::SavedRows RowsOfOthers(std::span<const SpaceRef> others, int budget, bool noise,
-                                  uint64_t seed) {
+RelatedLog LogOfOthers(std::span<const SpaceRef> others, int budget, bool noise, uint64_t seed) {
   std::vector<SpaceRef> order(others.begin(), others.end());
   Rng rng(seed);
   for (size_t i = 0; i < order.size(); ++i) {
     std::swap(order[i], order[i + rng.Below(order.size() - i)]);
   }
-  Portfolio::SavedRows rows;
+  RelatedLog log;
   for (const SpaceRef& space : order) {
     Trials trials(space, budget, noise, rng.Split(1));
-    rows = RunPortfolio(space, {}, rows, budget, rng.Next(), trials);
+    log.rows = RunPortfolio(space, {}, log, budget, rng.Next(), trials);
+    log.fastest.push_back(trials.Fastest(kTransferred));
   }
-  return rows;
+  return log;
 }
 
 void RunRandom(const RecordedSpace& space, uint64_t seed, Trials& trials) {

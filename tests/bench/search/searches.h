@@ -4,20 +4,26 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "server/search/portfolio.h"
 #include "tests/bench/search/trials.h"
 
 namespace mlc::bench {
 
-// The search of the service on a space of one task. `rows`: what earlier jobs left. Returns what it
-// leaves itself.
+// What searches of other devices leave to those that follow.
+struct RelatedLog {
+  server::Portfolio::SavedRows rows;
+  // Of each search its fastest configs, best first.
+  std::vector<std::vector<server::Point>> fastest;
+};
+
+// The search of the service on a space of one task. Returns the rows that it leaves.
 server::Portfolio::SavedRows RunPortfolio(const SpaceRef& space, RecordedSource::Blind blind,
-                                          const server::Portfolio::SavedRows& rows, int budget,
-                                          uint64_t seed, Trials& trials);
-// The rows that searches of `others` leave, one after the other, in an order drawn by the seed.
-server::Portfolio::SavedRows RowsOfOthers(std::span<const SpaceRef> others, int budget, bool noise,
-                                          uint64_t seed);
+                                          const RelatedLog& log, int budget, uint64_t seed,
+                                          Trials& trials);
+// What searches of `others` leave, one after the other, in an order drawn by the seed.
+RelatedLog LogOfOthers(std::span<const SpaceRef> others, int budget, bool noise, uint64_t seed);
 void RunRandom(const RecordedSpace& space, uint64_t seed, Trials& trials);
 // A population of twenty, tournament selection, uniform crossover, mutation.
 void RunGenetic(const RecordedSpace& space, uint64_t seed, Trials& trials);

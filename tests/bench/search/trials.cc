@@ -2,8 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace mlc::bench {
+
+namespace {
+
+// Of about unit variance.
+double DrawScatter(Rng& rng) {
+  double sum = -6;
+  for (int i = 0; i < 12; ++i) sum += rng.Uniform();
+  return sum;
+}
+
+}  // namespace
 
 double Trials::Timing(const RecordedSpace::Row& row) {
   if (!noise_ || row.timing.empty()) return row.ns;
@@ -17,7 +29,8 @@ double Trials::Measure(const server::Point& point) {
   ++count_;
   const RecordedSpace::Row& row = space_->At(point);
   if (row.ns <= 0) return 0;
-  const double ns = Timing(row);
+  if (failures_ > 0 && rng_.Uniform() < failures_) return 0;
+  const double ns = Timing(row) * (scatter_ > 0 ? std::exp(scatter_ * DrawScatter(rng_)) : 1);
   Mean& mean = measured_[point];
   mean.sum += ns;
   ++mean.count;
@@ -28,6 +41,16 @@ double Trials::Measure(const server::Point& point) {
   const double quality = space_->best_ns() / space_->At(best->first).ns;
   if (steps_.empty() || steps_.back().second != quality) steps_.emplace_back(count_, quality);
   return ns;
+}
+
+std::vector<server::Point> Trials::Fastest(size_t most) const {
+  std::vector<std::pair<double, server::Point>> order;
+  for (const auto& [point, mean] : measured_) order.emplace_back(mean.sum / mean.count, point);
+  std::sort(order.begin(), order.end());
+  order.resize(std::min(most, order.size()));
+  std::vector<server::Point> points;
+  for (auto& [ns, point] : order) points.push_back(std::move(point));
+  return points;
 }
 
 int Trials::Reached(double goal) const {

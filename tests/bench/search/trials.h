@@ -21,12 +21,20 @@ class Trials {
   Trials(SpaceRef space, int most, bool noise, Rng rng)
       : space_(std::move(space)), most_(most), noise_(noise), rng_(rng) {}
 
+  // From now on timings scatter by this share (standard deviation, of log time) beyond the recorded
+  // noise, and this share of the trials fails although the config is correct.
+  void Disturb(double scatter, double failures) {
+    scatter_ = scatter;
+    failures_ = failures;
+  }
   // Makes a trial, which counts even if it fails: its time in ns, or 0. REQUIRES: !over(), and the
   // point is in the space.
   double Measure(const server::Point& point);
   bool over() const { return count_ >= most_; }
   int count() const { return count_; }
   const Steps& steps() const { return steps_; }
+  // The configs with the lowest measured times, best first.
+  std::vector<server::Point> Fastest(size_t most) const;
   // The first trial from which the quality is `goal` or more; 0: never.
   int Reached(double goal) const;
 
@@ -40,6 +48,7 @@ class Trials {
   SpaceRef space_;
   int most_;
   bool noise_;
+  double scatter_ = 0, failures_ = 0;
   Rng rng_;
   int count_ = 0;
   std::map<server::Point, Mean> measured_;

@@ -101,6 +101,24 @@ TEST(PortfolioTest, TheSameSeedGivesTheSamePicks) {
   EXPECT_NE(first.text, TuneCold(device, 6, 160).text);
 }
 
+// The models are sure that both are slow.
+TEST(PortfolioTest, TriesWhatIsFastOnOtherDevicesWhateverTheModelsPredict) {
+  const SyntheticDevice device({8000});
+  Portfolio earlier(device.Tasks(), {}, {100, 1});
+  Tune(device, earlier, 100);
+  std::vector<PortfolioTask> tasks = device.Tasks();
+  const std::vector<Point> points = {{9, 0, 3, 3, 4}, {0, 5, 0, 0, 0}};
+  for (const Point& point : points) tasks[0].of_other_devices.push_back({0, point});
+  Portfolio portfolio(std::move(tasks), earlier.Gathered(), {100, 2});
+  const std::vector<Pick> picks = portfolio.Propose(3);
+  ASSERT_EQ(picks.size(), 3U);
+  EXPECT_STREQ(picks[0].arm, "default");
+  for (size_t i = 0; i < points.size(); ++i) {
+    EXPECT_STREQ(picks[i + 1].arm, "transfer");
+    EXPECT_EQ(portfolio.task(0).pool().point(picks[i + 1].candidate), points[i]);
+  }
+}
+
 TEST(PortfolioTest, NeverProposesATrialTwice) {
   const SyntheticDevice device(kSizes);
   Portfolio portfolio(device.Tasks(), {}, {400, 1});

@@ -17,6 +17,7 @@ std::string KnowledgeOf(const SearchInput& input) {
   std::string text;
   for (const SearchTask& task : input.tasks) {
     for (const PriorTrial& trial : task.prior) text += trial.config.ToText() + "\n";
+    for (const auto& config : task.of_other_targets) text += "other " + config.ToText() + "\n";
     for (const int uses : task.uses) text += "used " + std::to_string(uses) + "\n";
   }
   for (const costmodel::SimilarWorkload& related : input.related) {

@@ -91,6 +91,18 @@ TEST_F(TunerTest, AFreshJobIgnoresTheLogAndOthersUseIt) {
   EXPECT_EQ(models_, 1u);
 }
 
+TEST_F(TunerTest, AJobBeginsWithWhatIsFastOnOtherTargets) {
+  EXPECT_EQ(Work(Submit(12)), 12);
+  EXPECT_EQ(knowledge_.find("other "), std::string::npos) << "the log was empty";
+  proto::SubmitJobRequest request = Request(8);
+  target::Target other;
+  other.cpu().threads += 1;
+  request.set_target(other.ToText());
+  ASSERT_TRUE(tuner_->Submit(request, Caller::Local()).ok());
+  EXPECT_EQ(priors_, 0u);
+  EXPECT_NE(knowledge_.find("other "), std::string::npos);
+}
+
 TEST_F(TunerTest, AnInterruptedJobGoesOnAsTheUninterruptedWhateverOthersDid) {
   RunJob(1, {8, 32});
   const Course whole = RunJob(2, {8, 16});
