@@ -57,17 +57,18 @@ ALLOWED = {
     "compiler/codegen/cuda": "base compiler/ir compiler/runtime compiler/target compiler/types",
     "compiler/front": (
         "base compiler/backend compiler/graph compiler/graph/onnx compiler/graph/passes compiler/graph/physical "
-        "compiler/target"),
+        "compiler/graph/ranged compiler/target"),
     "compiler/graph": "base compiler/types",
     "compiler/graph/evaluate": "base compiler/graph compiler/types",
     "compiler/graph/onnx": "base compiler/graph compiler/graph/evaluate",
     "compiler/graph/onnx/ops": "compiler/graph compiler/graph/onnx",
     "compiler/graph/passes": "base compiler/graph compiler/graph/evaluate",
     "compiler/graph/physical": "base compiler/graph",
+    "compiler/graph/ranged": "base compiler/graph",
     "compiler/ir": "base compiler/types",
     "compiler/ir/interpret": "base compiler/ir compiler/types",
     "compiler/package": (
-        "base base/process compiler/build compiler/codegen compiler/codegen/cuda compiler/graph compiler/ir "
+        "base base/process compiler/build compiler/codegen compiler/codegen/cuda compiler/graph compiler/graph/ranged compiler/ir "
         "compiler/runtime compiler/schedule/cuda/user_kernel compiler/schedule/space compiler/target"),
     "compiler/runtime": "",
     "compiler/schedule": (

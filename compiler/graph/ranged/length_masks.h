@@ -1,0 +1,24 @@
+// Gives the graph of a class what its needs ask for: masks that depend on the true lengths, which
+// are one more input of the graph. Pure.
+#pragma once
+
+#include <span>
+
+#include "base/status.h"
+#include "compiler/graph/ranged/needs.h"
+
+namespace mlc::graph {
+
+// The name of the input that holds the lengths: i32[count], the last one of the graph.
+inline constexpr char kLengthsInput[] = "lengths";
+
+struct MaskedNeed {
+  Need need;
+  int length = 0;  // its place among the lengths
+};
+
+// Masks are exact: with lengths as long as the graph's own, results are those of the graph. The
+// input is added even if no need reads it. REQUIRES: the needs are of this graph.
+Status AddLengthMasks(Graph& graph, std::span<const MaskedNeed> needs, int64_t count);
+
+}  // namespace mlc::graph
