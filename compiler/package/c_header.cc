@@ -35,8 +35,8 @@ void AddPort(const Plans& plans, std::vector<graph::Port> Plan::*ports, size_t i
 }
 
 void AddPorts(const Plans& plans, std::vector<graph::Port> Plan::*ports, const std::string& prefix,
-              std::string& text) {
-  const size_t count = (plans.plans.front().*ports).size();
+              size_t hidden, std::string& text) {
+  const size_t count = (plans.plans.front().*ports).size() - hidden;
   text += "#define " + prefix + "_COUNT " + std::to_string(count) + "\n";
   for (size_t i = 0; i < count; ++i) AddPort(plans, ports, i, prefix, text);
 }
@@ -51,9 +51,11 @@ void AddSizes(const Plans& plans, const std::string& upper, std::string& text) {
     const std::string name = upper + "_DIM_" + std::to_string(d);
     std::string list;
     for (const int64_t size : sizes) list += (list.empty() ? "" : ", ") + std::to_string(size);
-    text += "#define " + name + "_LEAST " + std::to_string(*sizes.begin()) + "\n";
-    text +=
-        "#define " + name + "_MOST " + std::to_string(*sizes.rbegin()) + " /* of " + list + " */\n";
+    const bool any = plans.ranges && plans.ranges->any_size[d];
+    const int64_t least = any ? plans.ranges->least[d] : *sizes.begin();
+    text += "#define " + name + "_LEAST " + std::to_string(least) + "\n";
+    text += "#define " + name + "_MOST " + std::to_string(*sizes.rbegin()) +
+            (any ? " /* any size; classes " : " /* of ") + list + " */\n";
   }
 }
 
@@ -67,8 +69,8 @@ std::string CHeader(const Plans& plans, std::span<const InPlacePair> in_place,
                      name + ".so or lib" + name + ".a. */\n#ifndef " + upper + "_H_\n#define " +
                      upper + "_H_\n\n#include \"mlc_model.h\"\n" +
                      (plans.has_sizes() ? "#include \"mlc_sizes.h\"\n" : "") + "\n";
-  AddPorts(plans, &Plan::inputs, upper + "_INPUT", text);
-  AddPorts(plans, &Plan::outputs, upper + "_OUTPUT", text);
+  AddPorts(plans, &Plan::inputs, upper + "_INPUT", plans.hidden_inputs(), text);
+  AddPorts(plans, &Plan::outputs, upper + "_OUTPUT", 0, text);
   for (const InPlacePair& pair : in_place) {
     text += "#define " + upper + "_OUTPUT_" + std::to_string(pair.output) + "_IN_PLACE_INPUT " +
             std::to_string(pair.input) + " /* may share its buffer */\n";

@@ -37,12 +37,23 @@ std::optional<int> DimOfAxis(const Plans& plans, size_t input, size_t axis) {
   return std::nullopt;
 }
 
+// The same by the form of the length, where plans are those of classes.
+std::optional<int> DimOfForm(const graph::SizeForm& form) {
+  for (size_t d = 0; d < form.factors.size(); ++d) {
+    graph::SizeForm its{0, std::vector<int64_t>(form.factors.size(), 0)};
+    its.factors[d] = 1;
+    if (form == its) return static_cast<int>(d);
+  }
+  return std::nullopt;
+}
+
 std::vector<SizeAxis> AxesOf(const Plans& plans) {
   std::vector<SizeAxis> axes;
   const std::vector<graph::Port>& inputs = plans.plans.front().inputs;
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i + plans.hidden_inputs() < inputs.size(); ++i) {
     for (size_t a = 0; a < inputs[i].type.dims.size(); ++a) {
-      const std::optional<int> dim = DimOfAxis(plans, i, a);
+      const std::optional<int> dim =
+          plans.ranges ? DimOfForm(plans.ranges->forms.inputs[i][a]) : DimOfAxis(plans, i, a);
       if (dim) axes.push_back({static_cast<int>(i), static_cast<int>(a), *dim});
     }
   }
@@ -70,10 +81,13 @@ Plans OnePlan(const graph::Program& program) {
   plan.inputs = program.inputs;
   plan.outputs = program.outputs;
   plan.arena_bytes = program.arena_bytes;
-  return {{}, {}, {std::move(plan)}};
+  return {{}, {}, {std::move(plan)}, std::nullopt};
 }
 
-PlanMerger::PlanMerger(std::vector<std::string> dims) { merged_.plans.dims = std::move(dims); }
+PlanMerger::PlanMerger(std::vector<std::string> dims, std::optional<PlanRanges> ranges) {
+  merged_.plans.dims = std::move(dims);
+  merged_.plans.ranges = std::move(ranges);
+}
 
 int PlanMerger::TaskFor(const graph::Task& task, const Choice& choice) {
   graph::Program& program = merged_.program;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/digest.h"
 #include "base/status.h"
 #include "compiler/graph/program.h"
+#include "compiler/graph/ranged/size_form.h"
 #include "compiler/package/library.h"
 
 namespace mlc::package {
@@ -33,12 +35,24 @@ struct Plan {
   int64_t arena_bytes = 0;
 };
 
+// What a library takes beside the sizes of its plans.
+struct PlanRanges {
+  // By dimension.
+  std::vector<int64_t> least;
+  std::vector<int64_t> most;
+  std::vector<bool> any_size;  // every size between them; false: those of the plans
+  graph::RangeForms forms;
+};
+
 struct Plans {
-  std::vector<std::string> dims;  // none: a library of one size
-  std::vector<SizeAxis> axes;     // by input
-  std::vector<Plan> plans;        // one at least, in the ascending order of sizes
+  std::vector<std::string> dims;                    // none: a library of one size
+  std::vector<SizeAxis> axes;                       // by input
+  std::vector<Plan> plans;                          // one at least, in the ascending order of sizes
+  std::optional<PlanRanges> ranges = std::nullopt;  // none: the sizes of the plans
 
   bool has_sizes() const { return !dims.empty(); }
+  // The last inputs of each plan, which the runtime gives.
+  size_t hidden_inputs() const { return ranges && !ranges->forms.lengths.empty() ? 1 : 0; }
 };
 
 // The plan of a library of one size.
@@ -53,7 +67,8 @@ struct MergedPrograms {
 class PlanMerger {
  public:
   // `dims`: names of the dimensions whose size varies.
-  explicit PlanMerger(std::vector<std::string> dims);
+  explicit PlanMerger(std::vector<std::string> dims,
+                      std::optional<PlanRanges> ranges = std::nullopt);
 
   // In any order of sizes. A task that an earlier program has keeps the kernel that it has there.
   // INVALID_ARGUMENT if the numbers, types or ranks of inputs or outputs differ from the earlier

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "compiler/runtime/size_table.h"
@@ -30,6 +31,7 @@ int64_t AddDimTable(ImageBuilder& builder, const Plans& plans) {
     const auto [least, most] =
         std::ranges::minmax(plans.plans, {}, [d](const Plan& plan) { return plan.sizes[d]; });
     rows.push_back({nullptr, least.sizes[d], most.sizes[d]});
+    if (plans.ranges) rows.back() = {nullptr, plans.ranges->least[d], plans.ranges->most[d]};
   }
   const int64_t table = builder.AddTable(rows);
   for (size_t d = 0; d < rows.size(); ++d) {
@@ -62,6 +64,27 @@ int64_t AddAxes(ImageBuilder& builder, const Plans& plans) {
   return builder.AddTable(rows);
 }
 
+// Rows of all axes of inputs, of all axes of outputs, of the lengths.
+int64_t AddForms(ImageBuilder& builder, const graph::RangeForms& forms) {
+  std::vector<int64_t> rows;
+  const auto add = [&](const std::vector<graph::SizeForm>& lengths) {
+    for (const graph::SizeForm& form : lengths) {
+      rows.push_back(form.base);
+      rows.insert(rows.end(), form.factors.begin(), form.factors.end());
+    }
+  };
+  for (const graph::RangeForms::Axes& axes : forms.inputs) add(axes);
+  for (const graph::RangeForms::Axes& axes : forms.outputs) add(axes);
+  add(forms.lengths);
+  return builder.AddDims(rows);
+}
+
+uint32_t AnySize(const PlanRanges& ranges) {
+  uint32_t bits = 0;
+  for (size_t d = 0; d < ranges.any_size.size(); ++d) bits |= uint32_t{ranges.any_size[d]} << d;
+  return bits;
+}
+
 }  // namespace
 
 int64_t AddSizeTable(ImageBuilder& builder, const Plans& plans,
@@ -71,6 +94,12 @@ int64_t AddSizeTable(ImageBuilder& builder, const Plans& plans,
   table.api.dim_count = static_cast<int32_t>(plans.dims.size());
   table.api.size_count = static_cast<int32_t>(plans.plans.size());
   table.axis_count = static_cast<int64_t>(plans.axes.size());
+  std::optional<int64_t> forms_at;
+  if (plans.ranges) {
+    table.api.any_size = AnySize(*plans.ranges);
+    table.length_count = static_cast<int64_t>(plans.ranges->forms.lengths.size());
+    forms_at = AddForms(builder, plans.ranges->forms);
+  }
   const int64_t dims_at = AddDimTable(builder, plans);
   const int64_t sizes_at = AddSizeRows(builder, plans);
   const int64_t plans_at = AddPlanPointers(builder, tables);
@@ -81,6 +110,7 @@ int64_t AddSizeTable(ImageBuilder& builder, const Plans& plans,
   builder.PointToText(member(offsetof(mlc_sizes_api, sizes)), sizes_at);
   builder.PointToTable(member(offsetof(mlc_size_table, plans)), plans_at);
   builder.PointToTable(member(offsetof(mlc_size_table, axes)), axes_at);
+  if (forms_at) builder.PointToText(member(offsetof(mlc_size_table, forms)), *forms_at);
   for (const SizeFunction& row : kFunctions) builder.PointTo(member(row.offset), row.function);
   return at;
 }

@@ -118,11 +118,11 @@ int32_t mlc_runtime_device(const mlc_model* model) {
   return -1;
 }
 
-int32_t mlc_runtime_input_count(const mlc_model* model) { return model->image->input_count; }
+int32_t mlc_runtime_input_count(const mlc_model* model) { return mlc_given_inputs(model->image); }
 int32_t mlc_runtime_output_count(const mlc_model* model) { return model->image->output_count; }
 
 const mlc_port* mlc_runtime_input(const mlc_model* model, int32_t index) {
-  if (index < 0 || index >= model->image->input_count) return NULL;
+  if (index < 0 || index >= mlc_given_inputs(model->image)) return NULL;
   return &model->image->inputs[index];
 }
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "compiler/runtime/image.h"
+#include "compiler/runtime/padded_ports.h"
 #include "compiler/runtime/session_state.h"
 #include "compiler/runtime/thread_pool.h"
 
@@ -13,10 +14,14 @@ enum { kAlignment = 64, kMaxThreads = 1024 };
 
 static int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-int64_t mlc_runtime_session_bytes(const mlc_model* model, int32_t threads) {
-  const mlc_image* image = model->image;
+/* Arena and scratch. */
+static int64_t MemoryBytes(const mlc_image* image, int32_t threads) {
   return Aligned(image->arena_bytes) + Aligned(image->workspace_bytes) +
          Aligned(image->thread_bytes) * threads;
+}
+
+int64_t mlc_runtime_session_bytes(const mlc_model* model, int32_t threads) {
+  return MemoryBytes(model->image, threads) + mlc_ports_bytes(model->image);
 }
 
 /* Sets every buffer of an image that stays the same over all runs; returns the end of its table. */
@@ -64,7 +69,7 @@ static void BindPorts(mlc_session* session) {
 }
 
 static mlc_status AllocateMemory(mlc_session* session) {
-  const int64_t bytes = mlc_runtime_session_bytes(session->model, session->threads);
+  const int64_t bytes = MemoryBytes(session->model->image, session->threads);
   session->memory_bytes = bytes > 0 ? (size_t)bytes : kAlignment;
   void* memory =
       mmap(NULL, session->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -120,8 +125,13 @@ mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_
   created->model = model;
   created->image = model->image;
   created->threads = threads;
+  if (model->image->sizes != NULL) {
+    const mlc_sizes_api* sizes = &model->image->sizes->api;
+    memcpy(created->sizes, sizes->sizes, (size_t)sizes->dim_count * sizeof(int64_t));
+  }
   mlc_status status = AllocateMemory(created);
   if (status == MLC_OK) status = AllocateTables(created);
+  if (status == MLC_OK) status = mlc_ports_create(created);
   if (status == MLC_OK) {
     created->pool = mlc_pool_create(threads, 0);
     if (created->pool == NULL) status = MLC_OUT_OF_MEMORY;
@@ -146,6 +156,7 @@ void mlc_runtime_destroy_session(mlc_session* session) {
       free(session->input_copies[i]);
     }
   }
+  mlc_ports_destroy(session);
   if (session->caches != NULL) {
     for (int32_t i = 0; i < session->model->image->output_count; ++i) free(session->caches[i]);
   }
@@ -156,23 +167,14 @@ void mlc_runtime_destroy_session(mlc_session* session) {
   free(session);
 }
 
-/* Of an input or output, at the sizes at which it is largest. */
-static int64_t MostBytes(const mlc_image* image, int is_output, int32_t index) {
-  int64_t most = 1;
-  for (int32_t p = 0; p < mlc_plan_count(image); ++p) {
-    const mlc_image* plan = mlc_plan(image, p);
-    const int64_t bytes = (is_output ? plan->outputs : plan->inputs)[index].bytes;
-    if (bytes > most) most = bytes;
-  }
-  return most;
-}
-
-/* The buffer itself when it is aligned, else a copy's memory, made once a session for all sizes. */
-static void* AlignedBuffer(const mlc_session* session, void* buffer, int is_output, int32_t index) {
-  if (((uintptr_t)buffer & (kAlignment - 1)) == 0) return buffer;
+/* The buffer itself when it is aligned and as large as the plan's, else a copy's memory, made once
+   a session for all sizes. */
+static void* PlanBuffer(const mlc_session* session, void* buffer, int is_whole, int is_output,
+                        int32_t index) {
+  if (is_whole && ((uintptr_t)buffer & (kAlignment - 1)) == 0) return buffer;
   void** copy = &(is_output ? session->output_copies : session->input_copies)[index];
   if (*copy == NULL) {
-    const int64_t bytes = MostBytes(session->model->image, is_output, index);
+    const int64_t bytes = mlc_ports_most_bytes(session->model->image, is_output, index);
     *copy = aligned_alloc(kAlignment, (size_t)Aligned(bytes));
   }
   return *copy;
@@ -182,7 +184,7 @@ static void* AlignedBuffer(const mlc_session* session, void* buffer, int is_outp
 static void* OwnCache(const mlc_session* session, int32_t output) {
   void** cache = &session->caches[output];
   if (*cache == NULL) {
-    const size_t bytes = (size_t)Aligned(MostBytes(session->model->image, 1, output));
+    const size_t bytes = (size_t)Aligned(mlc_ports_most_bytes(session->model->image, 1, output));
     *cache = aligned_alloc(kAlignment, bytes);
     if (*cache != NULL) memset(*cache, 0, bytes);
   }
@@ -199,23 +201,40 @@ static mlc_status TakeCache(mlc_session* session, const void* const* inputs, int
   return MLC_OK;
 }
 
+/* A port that is null is one of a pair of the session's own, or it is missing. */
+static mlc_status TakeInput(mlc_session* session, const void* buffer, int32_t index) {
+  const mlc_port* plan = &session->image->inputs[index];
+  const mlc_port* port = mlc_session_input(session, index);
+  const int is_whole = port->bytes == plan->bytes;
+  session->inputs[index] = NULL;
+  if (buffer == NULL) return MLC_OK;
+  void* taken = PlanBuffer(session, (void*)buffer, is_whole, 0, index);
+  if (taken == NULL) return MLC_OUT_OF_MEMORY;
+  if (!is_whole) {
+    mlc_ports_pad(port, plan, buffer, taken);
+  } else if (taken != buffer) {
+    memcpy(taken, buffer, (size_t)plan->bytes);
+  }
+  session->inputs[index] = taken;
+  return MLC_OK;
+}
+
 static mlc_status TakePorts(mlc_session* session, const void* const* inputs, void* const* outputs) {
   const mlc_image* image = session->image;
-  for (int32_t i = 0; i < image->input_count; ++i) {
-    session->inputs[i] = NULL;
-    if (inputs[i] == NULL) continue;
-    void* aligned = AlignedBuffer(session, (void*)inputs[i], 0, i);
-    if (aligned == NULL) return MLC_OUT_OF_MEMORY;
-    if (aligned != inputs[i]) memcpy(aligned, inputs[i], (size_t)image->inputs[i].bytes);
-    session->inputs[i] = aligned;
+  const int32_t given = mlc_given_inputs(image);
+  for (int32_t i = 0; i < given; ++i) {
+    const mlc_status status = TakeInput(session, inputs[i], i);
+    if (status != MLC_OK) return status;
   }
+  if (given < image->input_count) session->inputs[given] = session->lengths;
   for (int32_t i = 0; i < image->output_count; ++i) {
     if (outputs[i] == NULL) {
       const mlc_status status = TakeCache(session, inputs, i);
       if (status != MLC_OK) return status;
       continue;
     }
-    session->outputs[i] = AlignedBuffer(session, outputs[i], 1, i);
+    const int is_whole = mlc_session_output(session, i)->bytes == image->outputs[i].bytes;
+    session->outputs[i] = PlanBuffer(session, outputs[i], is_whole, 1, i);
     if (session->outputs[i] == NULL) return MLC_OUT_OF_MEMORY;
   }
   for (int32_t i = 0; i < image->input_count; ++i) {
@@ -228,9 +247,9 @@ static mlc_status TakePorts(mlc_session* session, const void* const* inputs, voi
 static void GiveOutputs(mlc_session* session, void* const* outputs) {
   const mlc_image* image = session->image;
   for (int32_t i = 0; i < image->output_count; ++i) {
-    if (outputs[i] != NULL && session->outputs[i] != outputs[i]) {
-      memcpy(outputs[i], session->outputs[i], (size_t)image->outputs[i].bytes);
-    }
+    if (outputs[i] == NULL || session->outputs[i] == outputs[i]) continue;
+    mlc_ports_crop(mlc_session_output(session, i), &image->outputs[i], session->outputs[i],
+                   outputs[i]);
   }
 }
 
@@ -271,7 +290,8 @@ static mlc_status Run(mlc_session* session, const void* const* inputs, void* con
   if (session == NULL) return MLC_INVALID_ARGUMENT;
   const mlc_image* image = session->image;
   session->error[0] = '\0';
-  if ((inputs == NULL && image->input_count > 0) || (outputs == NULL && image->output_count > 0)) {
+  if ((inputs == NULL && mlc_given_inputs(image) > 0) ||
+      (outputs == NULL && image->output_count > 0)) {
     return MLC_INVALID_ARGUMENT;
   }
   const mlc_status status = TakePorts(session, inputs, outputs);

@@ -26,12 +26,29 @@ struct mlc_session {
   int32_t* cache_inputs;     /* by output: the input of the pair, or -1 */
   const void** given_inputs; /* the caller's pointers, for run_tensors */
   void** given_outputs;
-  char error[512]; /* about the last call; empty: nothing to add to its status */
+  int64_t sizes[MLC_MOST_DIMS]; /* of a library of several sizes */
+  /* Of a library that takes ranges, else null: inputs, then outputs, at the session's sizes. A port
+     that is smaller than the plan's is padded or cropped. */
+  mlc_port* ports;
+  int64_t* port_dims;
+  int32_t* lengths; /* what the hidden input holds */
+  char error[512];  /* about the last call; empty: nothing to add to its status */
 };
 
 /* The plans of the library that an image is of: it alone, or one for each row of sizes. */
 static inline int32_t mlc_plan_count(const mlc_image* image) {
   return image->sizes == NULL ? 1 : image->sizes->api.size_count;
+}
+/* The inputs of the image that a caller gives. */
+static inline int32_t mlc_given_inputs(const mlc_image* image) {
+  return image->input_count - (image->sizes != NULL && image->sizes->length_count > 0);
+}
+static inline const mlc_port* mlc_session_input(const mlc_session* session, int32_t index) {
+  return session->ports == NULL ? &session->image->inputs[index] : &session->ports[index];
+}
+static inline const mlc_port* mlc_session_output(const mlc_session* session, int32_t index) {
+  if (session->ports == NULL) return &session->image->outputs[index];
+  return &session->ports[mlc_given_inputs(session->image) + index];
 }
 static inline const mlc_image* mlc_plan(const mlc_image* image, int32_t plan) {
   return image->sizes == NULL ? image : image->sizes->plans[plan];

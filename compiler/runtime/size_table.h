@@ -27,6 +27,11 @@ typedef struct mlc_size_table {
   const mlc_image* const* plans;
   const mlc_axis* axes; /* each dimension has one at least; inputs in ascending order */
   int64_t axis_count;
+  /* Of a library that takes ranges; null: it does not. Rows of 1 + dim_count numbers, each a
+     length: the first number, plus each other one times the size of its dimension. First the axes
+     of all inputs, then those of all outputs, then the lengths that the hidden input holds. */
+  const int64_t* forms;
+  int64_t length_count; /* of the hidden last input, i32; 0: there is none */
 } mlc_size_table;
 
 /* The members of mlc_sizes_api, by the same names. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler/runtime/padded_ports.h"
 #include "compiler/runtime/session_state.h"
 
 /* `status`, with a line about it. */
@@ -36,7 +37,12 @@ static int IsRepeated(const mlc_sizes_api* api, int32_t row, int32_t dim) {
   return 0;
 }
 
+static int IsRange(const mlc_sizes_api* api, int32_t dim) {
+  return (api->any_size >> dim & 1) != 0;
+}
+
 static int HasSize(const mlc_sizes_api* api, int32_t dim, int64_t size) {
+  if (IsRange(api, dim)) return size >= api->dims[dim].least && size <= api->dims[dim].most;
   for (int32_t r = 0; r < api->size_count; ++r) {
     if (api->sizes[r * api->dim_count + dim] == size) return 1;
   }
@@ -48,6 +54,12 @@ static mlc_status NoPlan(mlc_session* session, const int64_t* sizes) {
   const mlc_sizes_api* api = &session->model->image->sizes->api;
   int32_t dim = 0;
   while (dim + 1 < api->dim_count && HasSize(api, dim, sizes[dim])) ++dim;
+  if (IsRange(api, dim)) {
+    return Fail(session, MLC_UNSUPPORTED_SIZE,
+                "%.80s = %" PRId64 " is not a size of this library, which has %" PRId64
+                " to %" PRId64 ": compile it with a range that has this size",
+                api->dims[dim].name, sizes[dim], api->dims[dim].least, api->dims[dim].most);
+  }
   Fail(session, MLC_UNSUPPORTED_SIZE,
        "%.80s = %" PRId64 " is not a size of this library, which has", api->dims[dim].name,
        sizes[dim]);
@@ -60,12 +72,23 @@ static mlc_status NoPlan(mlc_session* session, const int64_t* sizes) {
   return MLC_UNSUPPORTED_SIZE;
 }
 
-static void TakePlan(mlc_session* session, int32_t plan) {
+static void TakePlan(mlc_session* session, int32_t plan, const int64_t* sizes) {
   const mlc_image* image = session->model->image;
   void** buffers = session->buffers;
   for (int32_t p = 0; p < plan; ++p) buffers += mlc_plan(image, p)->operand_count;
   session->image = mlc_plan(image, plan);
   session->step_buffers = buffers;
+  memcpy(session->sizes, sizes, (size_t)image->sizes->api.dim_count * sizeof(int64_t));
+  mlc_ports_resize(session);
+}
+
+/* Whether the plan of the row runs the sizes, each of which the library has. */
+static int Holds(const mlc_sizes_api* api, int32_t row, const int64_t* sizes) {
+  for (int32_t d = 0; d < api->dim_count; ++d) {
+    const int64_t size = api->sizes[row * api->dim_count + d];
+    if (IsRange(api, d) ? size < sizes[d] : size != sizes[d]) return 0;
+  }
+  return 1;
 }
 
 mlc_status mlc_runtime_set_sizes(mlc_session* session, const int64_t* sizes) {
@@ -75,23 +98,25 @@ mlc_status mlc_runtime_set_sizes(mlc_session* session, const int64_t* sizes) {
   if (table == NULL) return MLC_UNIMPLEMENTED;
   if (sizes == NULL) return MLC_INVALID_ARGUMENT;
   const mlc_sizes_api* api = &table->api;
-  const size_t row_bytes = (size_t)api->dim_count * sizeof(int64_t);
+  for (int32_t d = 0; d < api->dim_count; ++d) {
+    if (!HasSize(api, d, sizes[d])) return NoPlan(session, sizes);
+  }
   for (int32_t r = 0; r < api->size_count; ++r) {
-    if (memcmp(sizes, api->sizes + r * api->dim_count, row_bytes) != 0) continue;
-    TakePlan(session, r);
+    if (!Holds(api, r, sizes)) continue;
+    TakePlan(session, r, sizes);
     return MLC_OK;
   }
   return NoPlan(session, sizes);
 }
 
 const mlc_port* mlc_runtime_session_input(const mlc_session* session, int32_t index) {
-  if (session == NULL || index < 0 || index >= session->image->input_count) return NULL;
-  return &session->image->inputs[index];
+  if (session == NULL || index < 0 || index >= mlc_given_inputs(session->image)) return NULL;
+  return mlc_session_input(session, index);
 }
 
 const mlc_port* mlc_runtime_session_output(const mlc_session* session, int32_t index) {
   if (session == NULL || index < 0 || index >= session->image->output_count) return NULL;
-  return &session->image->outputs[index];
+  return mlc_session_output(session, index);
 }
 
 int32_t mlc_runtime_session_step_count(const mlc_session* session) {
@@ -128,8 +153,8 @@ static mlc_status ReadSizes(mlc_session* session, const mlc_tensor* inputs, int6
 
 /* Whether number and type of the axes are those of the model, which all sizes share. */
 static mlc_status CheckKinds(mlc_session* session, const mlc_tensor* inputs) {
-  for (int32_t i = 0; i < session->image->input_count; ++i) {
-    const mlc_port* port = &session->image->inputs[i];
+  for (int32_t i = 0; i < mlc_given_inputs(session->image); ++i) {
+    const mlc_port* port = mlc_session_input(session, i);
     if (inputs[i].data == NULL || (inputs[i].dims == NULL && port->rank > 0)) {
       return Fail(session, MLC_INVALID_ARGUMENT, "input '%.80s' has a null pointer", port->name);
     }
@@ -145,8 +170,8 @@ static mlc_status CheckKinds(mlc_session* session, const mlc_tensor* inputs) {
 
 /* At the session's sizes. */
 static mlc_status CheckShapes(mlc_session* session, const mlc_tensor* inputs) {
-  for (int32_t i = 0; i < session->image->input_count; ++i) {
-    const mlc_port* port = &session->image->inputs[i];
+  for (int32_t i = 0; i < mlc_given_inputs(session->image); ++i) {
+    const mlc_port* port = mlc_session_input(session, i);
     for (int32_t a = 0; a < port->rank; ++a) {
       if (inputs[i].dims[a] == port->dims[a]) continue;
       return Fail(session, MLC_INVALID_ARGUMENT,
@@ -166,16 +191,17 @@ static mlc_status CheckShapes(mlc_session* session, const mlc_tensor* inputs) {
 static mlc_status TakeOutputs(mlc_session* session, mlc_tensor* outputs) {
   const mlc_image* image = session->image;
   for (int32_t i = 0; i < image->output_count; ++i) {
-    outputs[i].dims = image->outputs[i].dims;
-    outputs[i].rank = image->outputs[i].rank;
-    outputs[i].dtype = image->outputs[i].dtype;
+    const mlc_port* port = mlc_session_output(session, i);
+    outputs[i].dims = port->dims;
+    outputs[i].rank = port->rank;
+    outputs[i].dtype = port->dtype;
   }
   for (int32_t i = 0; i < image->output_count; ++i) {
-    if (outputs[i].data != NULL && outputs[i].bytes >= image->outputs[i].bytes) continue;
+    const mlc_port* port = mlc_session_output(session, i);
+    if (outputs[i].data != NULL && outputs[i].bytes >= port->bytes) continue;
     return Fail(session, MLC_INVALID_ARGUMENT,
                 "the buffer of output '%.80s' has %" PRId64 " bytes, its shape needs %" PRId64,
-                image->outputs[i].name, outputs[i].data == NULL ? 0 : outputs[i].bytes,
-                image->outputs[i].bytes);
+                port->name, outputs[i].data == NULL ? 0 : outputs[i].bytes, port->bytes);
   }
   return MLC_OK;
 }
@@ -186,13 +212,18 @@ static mlc_status TakeInputs(mlc_session* session, const mlc_tensor* inputs) {
   mlc_status status = CheckKinds(session, inputs);
   if (status == MLC_OK) status = ReadSizes(session, inputs, sizes);
   if (status != MLC_OK) return status;
-  const mlc_image* image = session->image;
-  void** buffers = session->step_buffers;
+  int64_t before[MLC_MOST_DIMS];
+  memcpy(before, session->sizes, sizeof before);
   status = mlc_runtime_set_sizes(session, sizes);
-  if (status == MLC_OK) status = CheckShapes(session, inputs);
+  if (status != MLC_OK) return status;
+  status = CheckShapes(session, inputs);
   if (status == MLC_OK) return MLC_OK;
-  session->image = image;
-  session->step_buffers = buffers;
+  /* Sizes that the session has had are the library's; the line about the shapes stays. */
+  for (int32_t r = 0; r < session->model->image->sizes->api.size_count; ++r) {
+    if (!Holds(&session->model->image->sizes->api, r, before)) continue;
+    TakePlan(session, r, before);
+    break;
+  }
   return status;
 }
 
@@ -207,7 +238,7 @@ mlc_status mlc_runtime_run_tensors(mlc_session* session, const mlc_tensor* input
   mlc_status status = TakeInputs(session, inputs);
   if (status == MLC_OK) status = TakeOutputs(session, outputs);
   if (status != MLC_OK) return status;
-  const int32_t input_count = session->image->input_count;
+  const int32_t input_count = mlc_given_inputs(session->image);
   for (int32_t i = 0; i < input_count; ++i) session->given_inputs[i] = inputs[i].data;
   for (int32_t i = 0; i < session->image->output_count; ++i) {
     session->given_outputs[i] = outputs[i].data;

@@ -2,6 +2,11 @@
    the member `sizes` of the table. Such a library holds one plan for each combination of sizes of
    the model's symbolic dimensions; weights and code are shared by all of them.
 
+   A library may take every size from `least` to `most` of a dimension (any_size). Its rows of
+   `sizes` are then classes: a run has the plan of the first row whose sizes are not smaller. Inputs
+   are filled up with zeros in memory of the session, outputs are cut, and the lengths that results
+   depend on are the true ones.
+
    A session has sizes: those of the first row of `sizes` when it is created, later those of the
    last set_sizes or run_tensors. run, run_timed and run_profiled work on buffers of these sizes.
    To change sizes allocates nothing: the memory of a session is that of the largest plan.
@@ -37,8 +42,9 @@ typedef struct mlc_tensor {
 struct mlc_sizes_api {
   uint32_t struct_bytes; /* sizeof(mlc_sizes_api) of the library: members are added at the end */
   int32_t dim_count;
-  int32_t size_count;   /* combinations of sizes */
-  int32_t reserved;     /* 0 */
+  int32_t size_count; /* combinations of sizes */
+  /* Bit d: dimension d has every size from its least to its most one. */
+  uint32_t any_size;
   const mlc_dim* dims;  /* dim_count */
   const int64_t* sizes; /* size_count rows of dim_count sizes each, in ascending order */
 

@@ -1,0 +1,24 @@
+/* Ports of a library that takes ranges: shapes at the sizes of a session, padding, cropping.
+   Internal to the runtime. C11. */
+#ifndef MLC_COMPILER_RUNTIME_PADDED_PORTS_H_
+#define MLC_COMPILER_RUNTIME_PADDED_PORTS_H_
+
+#include "compiler/runtime/session_state.h"
+
+/* Allocates the ports, the lengths and the memory that ports are padded in; nothing for a library
+   that takes no ranges. */
+mlc_status mlc_ports_create(mlc_session* session);
+void mlc_ports_destroy(mlc_session* session);
+/* Bytes that mlc_ports_create allocates for padding. */
+int64_t mlc_ports_bytes(const mlc_image* image);
+/* Sets the ports and the lengths to those of session->sizes. */
+void mlc_ports_resize(mlc_session* session);
+/* Of an input or output, at the sizes at which it is largest. */
+int64_t mlc_ports_most_bytes(const mlc_image* image, int is_output, int32_t index);
+
+/* Copies `port` to the first elements of `plan`, the others of which become zero. */
+void mlc_ports_pad(const mlc_port* port, const mlc_port* plan, const void* from, void* to);
+/* Copies the first elements of `plan` to `port`. */
+void mlc_ports_crop(const mlc_port* port, const mlc_port* plan, const void* from, void* to);
+
+#endif
