@@ -1,0 +1,259 @@
+#include "compiler/front/ranged_model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "compiler/graph/onnx/file.h"
+#include "compiler/graph/ranged/length_masks.h"
+#include "compiler/graph/ranged/prefix.h"
+
+namespace mlc::front {
+
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+constexpr size_t kMostChecked = 4096;
+
+// All combinations of one number of each list, in ascending order.
+std::vector<Sizes> Combinations(const std::vector<Sizes>& lists) {
+  std::vector<Sizes> all = {{}};
+  for (const Sizes& list : lists) {
+    std::vector<Sizes> longer;
+    for (const Sizes& before : all) {
+      for (const int64_t size : list) {
+        longer.push_back(before);
+        longer.back().push_back(size);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+std::string TextOf(const std::vector<RangedDim>& dims, const Sizes& sizes) {
+  std::string text;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    text += (d == 0 ? "" : ", ") + dims[d].name + "=" + std::to_string(sizes[d]);
+  }
+  return text;
+}
+
+// The file that the bytes lie in, and where; empty: they are the importer's.
+std::optional<std::pair<size_t, size_t>> PlaceInFile(const Model& model,
+                                                     const graph::TensorData& data) {
+  const auto* begin = reinterpret_cast<const char*>(data.bytes.data());
+  for (size_t i = 0; i < model.files.size(); ++i) {
+    const std::string_view file = model.files[i]->bytes();
+    const bool before = std::less<>()(begin, file.data());
+    if (before || !std::less<>()(begin, file.data() + file.size())) continue;
+    return std::pair(i, static_cast<size_t>(begin - file.data()));
+  }
+  return std::nullopt;
+}
+
+graph::SameConstants SameOfFiles(const Model& a, const Model& b) {
+  return [&](const graph::TensorData& x, const graph::TensorData& y) {
+    if (x.bytes.size() != y.bytes.size()) return false;
+    const auto place = PlaceInFile(a, x);
+    if (place && place == PlaceInFile(b, y)) return true;
+    return std::memcmp(x.bytes.data(), y.bytes.data(), x.bytes.size()) == 0;
+  };
+}
+
+// Lengths of the axes of ports at every size.
+class PortLengths {
+ public:
+  void Add(const Sizes& sizes, const graph::Graph& graph) {
+    sizes_.push_back(sizes);
+    AddPorts(graph, graph.Inputs(), inputs_);
+    AddPorts(graph, graph.outputs(), outputs_);
+  }
+
+  Status Fit(const graph::Graph& graph, graph::RangeForms& forms) const {
+    MLC_TRY(FitPorts(sizes_, inputs_, forms.inputs,
+                     [&](size_t i) { return "input '" + graph[graph.Inputs()[i]].name + "'"; }));
+    return FitPorts(sizes_, outputs_, forms.outputs,
+                    [&](size_t i) { return "output '" + graph.output_names()[i] + "'"; });
+  }
+
+ private:
+  using Ports = std::vector<std::vector<std::vector<int64_t>>>;  // by port, axis, size
+
+  static void AddPorts(const graph::Graph& graph, const std::vector<graph::ValueId>& ids,
+                       Ports& ports) {
+    ports.resize(ids.size());
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const std::vector<int64_t>& dims = graph[ids[i]].type.dims;
+      ports[i].resize(dims.size());
+      for (size_t a = 0; a < dims.size(); ++a) ports[i][a].push_back(dims[a]);
+    }
+  }
+
+  template <typename NameOf>
+  static Status FitPorts(const std::vector<Sizes>& sizes, const Ports& ports,
+                         std::vector<graph::RangeForms::Axes>& forms, const NameOf& name) {
+    for (size_t i = 0; i < ports.size(); ++i) {
+      graph::RangeForms::Axes& axes = forms.emplace_back();
+      for (const std::vector<int64_t>& lengths : ports[i]) {
+        const std::optional<graph::SizeForm> form = graph::FitForm(sizes, lengths);
+        if (!form) {
+          return Unimplemented("the shape of " + name(i) +
+                               " is not a sum of multiples of the sizes: give a list of sizes, "
+                               "not a range");
+        }
+        axes.push_back(*form);
+      }
+    }
+    return {};
+  }
+
+  // The least ones first, as FitForm wants it.
+  std::vector<Sizes> sizes_;
+  Ports inputs_;
+  Ports outputs_;
+};
+
+// A combination of classes, and the sizes that run in it.
+class ClassReader {
+ public:
+  ClassReader(const std::string& path, const graph::onnx::ImportOptions& import,
+              const std::vector<RangedDim>& dims)
+      : path_(path), import_(import), dims_(dims) {}
+
+  Result<Model> Read(const Sizes& sizes) const {
+    graph::onnx::ImportOptions import = import_;
+    for (size_t d = 0; d < dims_.size(); ++d) import.dims[dims_[d].name] = sizes[d];
+    Result<Model> model = ReadModel(path_, import);
+    if (!model.ok()) return model.status().WithPrefix("with " + TextOf(dims_, sizes));
+    return model;
+  }
+
+  std::vector<Sizes> SizesIn(const Sizes& classes) const {
+    std::vector<Sizes> lists;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      const Sizes& ends = dims_[d].classes;
+      const auto own = std::ranges::find(ends, classes[d]);
+      const int64_t above = own == ends.begin() ? 0 : *(own - 1);
+      Sizes& list = lists.emplace_back();
+      for (const int64_t size : dims_[d].sizes) {
+        if (size > above && size <= classes[d]) list.push_back(size);
+      }
+    }
+    return Combinations(lists);
+  }
+
+  // Proves all sizes of the class, and adds its ports at each of them.
+  Result<std::vector<graph::MaskedNeed>> Prove(const Model& padded, const Sizes& classes,
+                                               PortLengths& ports,
+                                               std::vector<graph::SizeForm>& lengths) const {
+    const std::vector<Sizes> sizes = SizesIn(classes);
+    std::map<graph::Need, std::vector<int64_t>> found;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] == classes) {
+        ports.Add(sizes[i], padded.graph);
+        continue;
+      }
+      // One at a time: a range has thousands.
+      const Model exact = MLC_TRY(Read(sizes[i]));
+      ports.Add(sizes[i], exact.graph);
+      Result<graph::Needs> needs =
+          graph::ProvePrefix(exact.graph, padded.graph, SameOfFiles(exact, padded));
+      if (!needs.ok()) return Refused(needs.status(), sizes[i], classes);
+      for (const auto& [need, length] : *needs) {
+        const std::vector<int64_t> whole(sizes.size(), LengthIn(padded.graph, need));
+        found.try_emplace(need, whole).first->second[i] = length;
+      }
+    }
+    return MaskedNeeds(padded, classes, sizes, found, lengths);
+  }
+
+ private:
+  using Found = std::map<graph::Need, std::vector<int64_t>>;  // lengths by size
+
+  Result<std::vector<graph::MaskedNeed>> MaskedNeeds(const Model& padded, const Sizes& classes,
+                                                     const std::vector<Sizes>& sizes,
+                                                     const Found& found,
+                                                     std::vector<graph::SizeForm>& lengths) const {
+    std::vector<graph::MaskedNeed> masked;
+    for (const auto& [need, by_size] : found) {
+      const std::optional<graph::SizeForm> form = graph::FitForm(sizes, by_size);
+      if (!form) {
+        return Refused(Unimplemented("node '" + padded.graph[need.node].name +
+                                     "': a length in it is not a sum of multiples of the sizes"),
+                       sizes.front(), classes);
+      }
+      auto place = std::ranges::find(lengths, *form);
+      if (place == lengths.end()) place = lengths.insert(place, *form);
+      masked.push_back({need, static_cast<int>(place - lengths.begin())});
+    }
+    return masked;
+  }
+
+  // Without a need at a size, the length is the class's.
+  static int64_t LengthIn(const graph::Graph& padded, const graph::Need& need) {
+    const graph::Value& node = padded[need.node];
+    const auto axis = static_cast<size_t>(need.axis);
+    if (need.kind == graph::Need::Kind::kStart) return node.Ints("starts")[axis];
+    return padded[node.operands[static_cast<size_t>(need.operand)]].type.dims[axis];
+  }
+
+  Status Refused(const Status& status, const Sizes& sizes, const Sizes& classes) const {
+    return Status(status.code(), TextOf(dims_, sizes) + " cannot run padded to " +
+                                     TextOf(dims_, classes) + ": " + status.message() +
+                                     ": give a list of sizes or a range with a step, as in " +
+                                     dims_.front().name + "=64..512:64");
+  }
+
+  const std::string& path_;
+  const graph::onnx::ImportOptions& import_;
+  const std::vector<RangedDim>& dims_;
+};
+
+std::vector<Sizes> Lists(const std::vector<RangedDim>& dims, Sizes RangedDim::*list) {
+  std::vector<Sizes> lists;
+  for (const RangedDim& dim : dims) lists.push_back(dim.*list);
+  return lists;
+}
+
+Status CheckCount(const std::vector<RangedDim>& dims) {
+  size_t count = 1;
+  for (const RangedDim& dim : dims) {
+    count *= dim.sizes.size();
+    if (count > kMostChecked) {
+      return InvalidArgument(
+          "the ranges of --dim have more than " + std::to_string(kMostChecked) +
+          " combinations of sizes, each of which is checked: give narrower ranges");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RangedModel> ReadRangedModel(const std::string& path,
+                                    const graph::onnx::ImportOptions& import,
+                                    const std::vector<RangedDim>& dims) {
+  MLC_TRY(CheckCount(dims));
+  const ClassReader reader(path, import, dims);
+  RangedModel ranged;
+  ranged.classes = Combinations(Lists(dims, &RangedDim::classes));
+  PortLengths ports;
+  std::vector<std::vector<graph::MaskedNeed>> needs;
+  for (const Sizes& classes : ranged.classes) {
+    ranged.models.push_back(MLC_TRY(reader.Read(classes)));
+    needs.push_back(
+        MLC_TRY(reader.Prove(ranged.models.back(), classes, ports, ranged.forms.lengths)));
+  }
+  MLC_TRY(ports.Fit(ranged.models.front().graph, ranged.forms));
+  const auto count = static_cast<int64_t>(ranged.forms.lengths.size());
+  for (size_t c = 0; count > 0 && c < ranged.models.size(); ++c) {
+    MLC_TRY(graph::AddLengthMasks(ranged.models[c].graph, needs[c], count));
+  }
+  return ranged;
+}
+
+}  // namespace mlc::front

@@ -1,0 +1,36 @@
+// A model whose dimensions take any size in a range: a graph for each combination of classes, which
+// runs every size up to its own. Reading proves it, size by size (graph/ranged/prefix.h).
+// Thread-safe (no shared state).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/front/front.h"
+#include "compiler/graph/ranged/size_form.h"
+
+namespace mlc::front {
+
+// A symbolic dimension with several sizes.
+struct RangedDim {
+  std::string name;
+  std::vector<int64_t> sizes;    // that runs may have, ascending
+  std::vector<int64_t> classes;  // ascending; a size runs in the first class that is not smaller
+};
+
+struct RangedModel {
+  std::vector<std::vector<int64_t>> classes;  // combinations, in ascending order
+  std::vector<Model> models;                  // one a combination
+  graph::RangeForms forms;
+};
+
+// `import` has the sizes of the other dimensions. UNIMPLEMENTED if the model cannot run padded: the
+// message names the size, the node and the reason. INVALID_ARGUMENT for more sizes than are checked
+// (4096 combinations). Else as ReadModel.
+Result<RangedModel> ReadRangedModel(const std::string& path,
+                                    const graph::onnx::ImportOptions& import,
+                                    const std::vector<RangedDim>& dims);
+
+}  // namespace mlc::front
