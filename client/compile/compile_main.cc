@@ -24,6 +24,7 @@
 #include "client/compile/variants.h"
 #include "client/model/dims.h"
 #include "client/model/model_variants.h"
+#include "client/model/sized_model.h"
 #include "client/service/server_target.h"
 #include "client/service/tuner_client.h"
 #include "client/target/auto_target.h"
@@ -279,19 +280,18 @@ struct Front {
   front::PassTrace trace;
 };
 
-Result<Front> ReadAt(const CompileOptions& options, const Dims& dims,
-                     const front::FrontOptions& front) {
-  graph::onnx::ImportOptions import;
-  import.dims = dims;
+Result<Front> ReadAt(SizedModel& sized, size_t at, const front::FrontOptions& front) {
   Front read;
-  read.model = MLC_TRY(front::ReadModel(options.model, import));
+  read.model = MLC_TRY(sized.Take(at));
   read.program = MLC_TRY(front::CompileModel(read.model, front, &read.trace));
   return read;
 }
 
-Result<ExitCode> CompileOneSize(const CompileOptions& options, const Dims& dims, Source& source,
-                                const target::Target& target, const front::FrontOptions& front) {
-  Front read = MLC_TRY(ReadAt(options, dims, front));
+Result<ExitCode> CompileOneSize(const CompileOptions& options, const DimSizes& sizes,
+                                Source& source, const target::Target& target,
+                                const front::FrontOptions& front) {
+  SizedModel sized = MLC_TRY(SizedModel::Open(options.model, sizes));
+  Front read = MLC_TRY(ReadAt(sized, 0, front));
   const Compilation compilation{options, read.model, front, target};
   SayNotes(options, read.trace);
   if (!options.emit.empty()) {
@@ -312,6 +312,7 @@ Result<ExitCode> CompileOneSize(const CompileOptions& options, const Dims& dims,
 
 // What the plans of a library of several sizes are collected in.
 struct Collected {
+  SizedModel model;
   package::PlanMerger merger;
   SharedLayouts layouts;
   std::string notes = "";  // why a variant is not the usual one
@@ -319,7 +320,7 @@ struct Collected {
 
 Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, Source& source,
                const target::Target& target, const front::FrontOptions& front, Collected& all) {
-  Front read = MLC_TRY(ReadAt(options, sizes.combinations[at], front));
+  Front read = MLC_TRY(ReadAt(all.model, at, front));
   if (at == 0) SayNotes(options, read.trace);
   const Compilation compilation{options, read.model, front, target};
   auto [variant, note] = MLC_TRY(Choose(compilation, source, std::move(read.program), read.trace));
@@ -344,7 +345,9 @@ Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& siz
     log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
     records = MakeLogSource(*log, target.ClassText());
   }
-  Collected all{package::PlanMerger(sizes.varying), SharedLayouts(target, records.get())};
+  SizedModel model = MLC_TRY(SizedModel::Open(options.model, sizes));
+  package::PlanMerger merger(sizes.varying, RangesOf(sizes, model));
+  Collected all{std::move(model), std::move(merger), SharedLayouts(target, records.get())};
   // The largest sizes, which take the longest, come first: the others share their layouts.
   for (size_t i = sizes.combinations.size(); i-- > 0;) {
     const Status added = AddPlan(options, sizes, i, source, target, front, all);
@@ -363,9 +366,8 @@ Result<ExitCode> Compile(const CompileOptions& options) {
   const target::Target target = MLC_TRY(TargetOf(options, source));
   const front::FrontOptions front = MLC_TRY(FrontOptionsOf(options, target));
   if (sizes.varies()) return CompileSizes(options, sizes, source, target, front);
-  const Dims& dims = sizes.combinations.front();
-  if (options.emit == "graph") return EmitGraph(options, dims, front);
-  return CompileOneSize(options, dims, source, target, front);
+  if (options.emit == "graph") return EmitGraph(options, sizes.combinations.front(), front);
+  return CompileOneSize(options, sizes, source, target, front);
 }
 
 int Main(int argc, char** argv) {

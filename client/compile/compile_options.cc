@@ -63,7 +63,8 @@ void AddModelOptions(CLI::App& app, CompileOptions& options) {
   app.add_option("--threads", options.threads, SettingHelp("threads"))->check(CLI::Range(0, 1024));
   app.add_option("--dim", options.dims,
                  "NAME=N: size of a symbolic dimension; NAME=1,8,32 and NAME=64..512:64: several "
-                 "sizes, all combinations of which the library has");
+                 "sizes, all combinations of which the library has; NAME=1..512: any size of the "
+                 "range, padded to a size class");
   app.add_option(
          "--precision", options.precision,
          "element type of the computation: model (its own), fp32, tf32, fp16, bf16; inputs and "

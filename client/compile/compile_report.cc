@@ -64,7 +64,7 @@ double NsOfPlan(const CompileReport& report, const package::Plan& plan) {
 std::string SizesText(const CompileReport& report) {
   std::string text;
   for (const package::Plan& plan : report.sizes->plans) {
-    std::string name;
+    std::string name = report.sizes->ranges ? "up to " : "";
     for (size_t d = 0; d < plan.sizes.size(); ++d) {
       name += (d == 0 ? "" : ", ") + report.sizes->dims[d] + "=" + std::to_string(plan.sizes[d]);
     }
@@ -73,7 +73,8 @@ std::string SizesText(const CompileReport& report) {
                   plan.step_count, NsOfPlan(report, plan) / 1e6, plan.arena_bytes / 1e6);
     text += name + line;
   }
-  return text + "all " + std::to_string(report.sizes->plans.size()) + " sizes: ";
+  return text + "all " + std::to_string(report.sizes->plans.size()) +
+         (report.sizes->ranges ? " size classes: " : " sizes: ");
 }
 
 nlohmann::ordered_json PlanJson(const CompileReport& report, const package::Plan& plan) {
@@ -88,6 +89,16 @@ nlohmann::ordered_json PlanJson(const CompileReport& report, const package::Plan
           {"expected_ms", NsOfPlan(report, plan) / 1e6},
           {"arena_bytes", plan.arena_bytes},
           {"task_uses", uses}};
+}
+
+// The least and the most size of each dimension that takes any size between them.
+nlohmann::ordered_json RangesJson(const package::Plans& plans) {
+  nlohmann::ordered_json ranges = nlohmann::ordered_json::object();
+  for (size_t d = 0; plans.ranges && d < plans.dims.size(); ++d) {
+    if (!plans.ranges->any_size[d]) continue;
+    ranges[plans.dims[d]] = {plans.ranges->least[d], plans.ranges->most[d]};
+  }
+  return ranges;
 }
 
 std::string Row(const CompileReport& report, size_t i, double total) {
@@ -165,6 +176,7 @@ std::string ToJson(const CompileReport& report) {
   json["code_bytes"] = report.library.code_bytes;
   if (report.sizes != nullptr) {
     json["dims"] = report.sizes->dims;
+    if (report.sizes->ranges) json["ranges"] = RangesJson(*report.sizes);
     json["plans"] = nlohmann::ordered_json::array();
     for (const package::Plan& plan : report.sizes->plans) {
       json["plans"].push_back(PlanJson(report, plan));

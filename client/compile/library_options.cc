@@ -23,4 +23,16 @@ package::LibraryOptions LibraryOptionsOf(const CompileOptions& options,
   return library;
 }
 
+std::optional<package::PlanRanges> RangesOf(const DimSizes& sizes, const SizedModel& model) {
+  if (model.forms() == nullptr) return std::nullopt;
+  package::PlanRanges ranges;
+  for (const VaryingDim& dim : sizes.dims) {
+    ranges.least.push_back(dim.sizes.front());
+    ranges.most.push_back(dim.sizes.back());
+    ranges.any_size.push_back(dim.any_size);
+  }
+  ranges.forms = *model.forms();
+  return ranges;
+}
+
 }  // namespace mlc::client

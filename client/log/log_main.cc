@@ -15,6 +15,7 @@
 #include "base/version.h"
 #include "client/log/log_commands.h"
 #include "client/model/dims.h"
+#include "client/model/sized_model.h"
 #include "client/model/tolerance_flag.h"
 #include "client/target/target_choice.h"
 #include "compiler/front/front.h"
@@ -60,10 +61,10 @@ Result<std::vector<Digest>> WorkloadsOfModel(const Flags& flags, const target::T
   options.tolerance = flags.tolerance;
   options = front::ForTarget(std::move(options), target);
   std::vector<Digest> keys;
-  for (const Dims& dims : MLC_TRY(ParseDimSizes(flags.dims)).combinations) {
-    graph::onnx::ImportOptions import;
-    import.dims = dims;
-    const graph::Program program = MLC_TRY(front::CompileFront(flags.model, import, options));
+  const DimSizes sizes = MLC_TRY(ParseDimSizes(flags.dims));
+  SizedModel sized = MLC_TRY(SizedModel::Open(flags.model, sizes));
+  for (size_t i = 0; i < sizes.combinations.size(); ++i) {
+    const graph::Program program = MLC_TRY(front::CompileModel(MLC_TRY(sized.Take(i)), options));
     for (const graph::Task& task : program.tasks) {
       const Digest key = task.workload.digest();
       if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);

@@ -1,9 +1,11 @@
 #include "client/model/dims.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "compiler/runtime/size_table.h"
 
@@ -12,6 +14,8 @@ namespace mlc::client {
 namespace {
 
 constexpr int64_t kMostSizes = MLC_MOST_SIZES;
+// Each size of a range is checked when it is compiled.
+constexpr int64_t kMostInRange = 4096;
 
 // A whole number of 1 or more.
 std::optional<int64_t> ParseSize(std::string_view text) {
@@ -25,15 +29,17 @@ std::optional<int64_t> ParseSize(std::string_view text) {
 
 Status Malformed(const std::string& argument) {
   return InvalidArgument(
-      "--dim takes NAME=N, NAME=N,N,... or NAME=A..B:STEP with sizes of 1 or "
-      "more, not '" +
+      "--dim takes NAME=N, NAME=N,N,..., NAME=A..B, NAME=A..B:STEP or NAME=A..B@N,N,... with "
+      "sizes of 1 or more, not '" +
       argument + "'");
 }
 
 Status TooMany(const std::string& what, const std::string& count) {
   return InvalidArgument(
       what + " asks for " + count + " combinations of sizes, and a library has at most " +
-      std::to_string(kMostSizes) + ": give fewer sizes, or a step, as in seq=64..512:64");
+      std::to_string(kMostSizes) +
+      ": give fewer sizes, a step, as in seq=64..512:64, or the classes of a range, as in "
+      "seq=1..512@64,128,256");
 }
 
 // N, A..B or A..B:STEP.
@@ -58,7 +64,59 @@ Status AddItem(const std::string& argument, std::string_view item, std::set<int6
   return {};
 }
 
-using Sizes = std::map<std::string, std::set<int64_t>>;
+Result<std::set<int64_t>> ParseList(const std::string& argument, std::string_view text) {
+  std::set<int64_t> sizes;
+  for (bool more = true; more;) {
+    const size_t comma = text.find(',');
+    more = comma != std::string_view::npos;
+    MLC_TRY(AddItem(argument, text.substr(0, comma), sizes));
+    if (more) text.remove_prefix(comma + 1);
+  }
+  return sizes;
+}
+
+// A size is padded by a third at most, by more only below 4.
+std::set<int64_t> UsualClasses(int64_t most) {
+  std::set<int64_t> classes;
+  for (int64_t power = 1; power<most; power = power> most / 2 ? most : 2 * power) {
+    classes.insert(power);
+    if (power > 1 && power / 2 < most - power) classes.insert(power + power / 2);
+  }
+  return classes;
+}
+
+// A..B or A..B@LIST; null if the text is a list.
+Result<std::optional<VaryingDim>> ParseRange(const std::string& argument, std::string_view text) {
+  const size_t at = text.find('@');
+  const std::string_view range = text.substr(0, at);
+  const size_t dots = range.find("..");
+  const bool is_range =
+      dots != std::string_view::npos && range.find_first_of(",:") == std::string_view::npos;
+  if (!is_range) {
+    if (at != std::string_view::npos) return Malformed(argument);
+    return std::optional<VaryingDim>();
+  }
+  const std::optional<int64_t> first = ParseSize(range.substr(0, dots));
+  const std::optional<int64_t> last = ParseSize(range.substr(dots + 2));
+  if (!first || !last || *first > *last) return Malformed(argument);
+  if (*last - *first >= kMostInRange) {
+    return InvalidArgument("--dim " + argument + " has more than " + std::to_string(kMostInRange) +
+                           " sizes: give a narrower range");
+  }
+  std::set<int64_t> classes = at == std::string_view::npos
+                                  ? UsualClasses(*last)
+                                  : MLC_TRY(ParseList(argument, text.substr(at + 1)));
+  classes.insert(*last);
+  VaryingDim dim;
+  dim.any_size = *first != *last;
+  for (int64_t size = *first; size <= *last; ++size) dim.sizes.push_back(size);
+  for (const int64_t size : classes) {
+    if (size >= *first && size <= *last) dim.classes.push_back(size);
+  }
+  return std::optional(std::move(dim));
+}
+
+using Sizes = std::map<std::string, VaryingDim>;
 
 Result<Sizes> ParseAll(const std::vector<std::string>& arguments) {
   Sizes all;
@@ -67,18 +125,21 @@ Result<Sizes> ParseAll(const std::vector<std::string>& arguments) {
     if (equals == 0 || equals == std::string::npos) return Malformed(argument);
     const auto [entry, is_new] = all.try_emplace(argument.substr(0, equals));
     if (!is_new) return InvalidArgument("--dim " + entry->first + " is given twice");
-    std::string_view rest = std::string_view(argument).substr(equals + 1);
-    for (bool more = true; more;) {
-      const size_t comma = rest.find(',');
-      more = comma != std::string_view::npos;
-      MLC_TRY(AddItem(argument, rest.substr(0, comma), entry->second));
-      if (more) rest.remove_prefix(comma + 1);
+    const std::string_view text = std::string_view(argument).substr(equals + 1);
+    if (std::optional<VaryingDim> range = MLC_TRY(ParseRange(argument, text))) {
+      entry->second = *std::move(range);
+      continue;
     }
+    const std::set<int64_t> sizes = MLC_TRY(ParseList(argument, text));
+    entry->second.sizes = {sizes.begin(), sizes.end()};
+    entry->second.classes = entry->second.sizes;
   }
   return all;
 }
 
 }  // namespace
+
+bool DimSizes::ranged() const { return std::ranges::any_of(dims, &VaryingDim::any_size); }
 
 std::vector<int64_t> DimSizes::SizesAt(size_t combination) const {
   std::vector<int64_t> sizes;
@@ -99,8 +160,12 @@ Result<DimSizes> ParseDimSizes(const std::vector<std::string>& arguments) {
   const Sizes all = MLC_TRY(ParseAll(arguments));
   DimSizes result;
   result.combinations.emplace_back();
-  for (const auto& [name, sizes] : all) {
-    if (sizes.size() > 1) result.varying.push_back(name);
+  for (const auto& [name, dim] : all) {
+    const std::vector<int64_t>& sizes = dim.classes;
+    if (dim.sizes.size() > 1) {
+      result.varying.push_back(name);
+      result.dims.push_back(dim);
+    }
     const size_t count = result.combinations.size() * sizes.size();
     if (count > static_cast<size_t>(kMostSizes)) return TooMany("--dim", std::to_string(count));
     std::vector<Dims> combinations;

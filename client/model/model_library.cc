@@ -78,6 +78,37 @@ std::vector<std::string> DimNames(const mlc_model_api& api) {
   return names;
 }
 
+std::vector<graph::TensorType> InputTypes(const ModelLibrary& library) {
+  std::vector<graph::TensorType> types;
+  for (const mlc_port* port : library.inputs()) types.push_back(TypeOf(*port));
+  return types;
+}
+
+// The sizes of inputs of a library that takes ranges: those of the axes whose lengths change with a
+// dimension. Leaves other sizes set.
+Dims SizesFrom(ModelLibrary& library, const mlc_sizes_api& api,
+               const std::vector<graph::TensorDataRef>& tensors) {
+  Dims least;
+  for (int32_t d = 0; d < api.dim_count; ++d) least[api.dims[d].name] = api.dims[d].least;
+  Dims sizes = least;
+  for (int32_t d = 0; d < api.dim_count; ++d) {
+    const std::string name = api.dims[d].name;
+    Dims most = least;
+    most[name] = api.dims[d].most;
+    if (!library.SetSizes(least).ok()) return least;
+    const std::vector<graph::TensorType> small = InputTypes(library);
+    if (!library.SetSizes(most).ok()) return least;
+    const std::vector<graph::TensorType> large = InputTypes(library);
+    for (size_t i = 0; i < std::min(small.size(), tensors.size()); ++i) {
+      for (size_t a = 0; a < std::min(small[i].dims.size(), tensors[i]->dims.size()); ++a) {
+        const bool its = small[i].dims[a] == least[name] && large[i].dims[a] == most[name];
+        if (its) sizes[name] = tensors[i]->dims[a];
+      }
+    }
+  }
+  return sizes;
+}
+
 int32_t StepCount(const mlc_model_api& api, const mlc_model* model, const mlc_session* session) {
   return api.sizes == nullptr ? api.step_count(model) : api.sizes->step_count(session);
 }
@@ -231,6 +262,9 @@ void ModelLibrary::SetSizesOf(const std::vector<graph::TensorDataRef>& tensors) 
   };
   if (fits()) return;
   const Dims before = sizes_now_;
+  if (api_->sizes != nullptr && api_->sizes->any_size != 0) {
+    if (SetSizes(SizesFrom(*this, *api_->sizes, tensors)).ok() && fits()) return;
+  }
   for (const Dims& row : sizes()) {
     if (SetSizes(row).ok() && fits()) return;
   }

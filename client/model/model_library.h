@@ -25,7 +25,8 @@ class ModelLibrary {
   ModelLibrary(const ModelLibrary&) = delete;
   ModelLibrary& operator=(const ModelLibrary&) = delete;
 
-  // Of a library of several sizes: the sizes of each plan. The session begins with the first ones.
+  // Of a library of several sizes: the sizes of each plan, which are classes if the library takes
+  // ranges. The session begins with the first ones.
   // Empty: there is one size.
   std::vector<Dims> sizes() const;
   // INVALID_ARGUMENT unless each dimension, and nothing else, has a size that the library has.

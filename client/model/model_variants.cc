@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "client/model/sized_model.h"
 #include "compiler/backend/backend.h"
 #include "compiler/graph/physical/build_program.h"
 
@@ -142,11 +143,10 @@ ModelTasks TasksOfAll(const std::vector<ModelTasks>& sizes) {
 
 Result<ModelTasks> TasksOfModel(const std::string& path, const DimSizes& sizes,
                                 const front::FrontOptions& options, const target::Target& target) {
+  SizedModel sized = MLC_TRY(SizedModel::Open(path, sizes));
   std::vector<ModelTasks> all;
   for (size_t i = 0; i < sizes.combinations.size(); ++i) {
-    graph::onnx::ImportOptions import;
-    import.dims = sizes.combinations[i];
-    const Result<front::Model> model = front::ReadModel(path, import);
+    const Result<front::Model> model = sized.Take(i);
     Result<ModelTasks> tasks =
         model.ok() ? TasksOfModel(*model, options, target) : Result<ModelTasks>(model.status());
     if (!tasks.ok()) {

@@ -124,6 +124,54 @@ TEST_F(Sizes, TheLibraryHasRawWeightsOnceAndOneArena) {
   EXPECT_EQ(report["plans"][1]["sizes"], Json({{"batch", 4}}));
 }
 
+// A length is reduced over, and is one of keys: masks make padded runs exact.
+TEST_F(Sizes, EverySizeOfARangeRunsAsEvaluated) {
+  const std::string library = folder_.path("ranged");
+  const Finished compiled =
+      Compile({library, "--dim", "batch=1..6@4", "--dim", "length=2..13@5,9"});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.output;
+  EXPECT_EQ(ReportOf(library)["plans"].size(), 6u) << "batch 4, 6; length 5, 9, 13";
+  const std::pair<int64_t, int64_t> sizes[] = {{1, 2}, {5, 13}, {3, 5}, {2, 6},
+                                               {4, 9}, {5, 10}, {1, 3}, {2, 12}};
+  for (const auto& [batch, length] : sizes) {
+    const std::string inputs = Inputs(batch, length);
+    const std::string expected = inputs + "/expected";
+    Words reference = {kRun, "--reference", model_, "--inputs", inputs, "--outputs", expected};
+    const Words dims = Dims(batch, length);
+    reference.insert(reference.end(), dims.begin(), dims.end());
+    const Finished evaluated = RunProgram(reference);
+    ASSERT_EQ(evaluated.exit_code, 0) << evaluated.output;
+    const Finished checked = RunProgram({kRun, library, "--inputs", inputs, "--check", expected,
+                                         "--rtol", "1e-5", "--threads", "2"});
+    EXPECT_EQ(checked.exit_code, 0) << batch << "x" << length << ": " << checked.output;
+  }
+  Words beyond = {kRun, library};
+  const Words dims = Dims(2, 14);
+  beyond.insert(beyond.end(), dims.begin(), dims.end());
+  const Finished refused = RunProgram(beyond);
+  EXPECT_EQ(refused.exit_code, 65);
+  EXPECT_THAT(
+      refused.output,
+      HasSubstr("length = 14 is not a size of this library, which has 2 to 13: compile it"));
+}
+
+// Rows behind one another in one axis: padding would lie between them.
+TEST_F(Sizes, ARangeThatPaddingWouldBreakIsRefused) {
+  GraphParts parts;
+  parts.nodes = {Node("Reshape", {"x", "shape"}, {"joined"})};
+  parts.initializers = {IntTensor("shape", {-1})};
+  parts.inputs = {ValueInfo("x", 1, Dim("batch") + Dim("length"))};
+  parts.outputs = {FloatValue("joined", {})};
+  const std::string model = folder_.Write("joined.onnx", Model(parts, 17));
+  const Finished refused =
+      RunProgram({kCompile, "--model", model, "--target", "cpu", "--dim", "batch=4", "--dim",
+                  "length=3..8", "-o", folder_.path("joined")});
+  EXPECT_EQ(refused.exit_code, 65) << refused.output;
+  EXPECT_THAT(refused.output, HasSubstr("length=5 cannot run padded to length=6: node 'joined' "
+                                        "(reshape): it joins an axis whose length varies"));
+  EXPECT_THAT(refused.output, HasSubstr("give a list of sizes"));
+}
+
 TEST_F(Sizes, OneSizeMakesTheSameLibraryAsBefore) {
   const std::string one = folder_.path("one"), ranged = folder_.path("ranged");
   ASSERT_EQ(Compile({one, "--dim", "batch=4", "--dim", "length=6"}).exit_code, 0);
@@ -163,8 +211,8 @@ TEST_F(Sizes, RunSaysWhichSizesThereAre) {
 
 TEST_F(Sizes, CompileRefusesWhatALibraryCannotHave) {
   const std::pair<Words, const char*> wrong[] = {
-      {{"--dim", "batch=1..100", "--dim", "length=3"}, "at most 64"},
-      {{"--dim", "batch=1..9", "--dim", "length=1..8"}, "asks for 72 combinations of sizes"},
+      {{"--dim", "batch=1..100:1", "--dim", "length=3"}, "at most 64"},
+      {{"--dim", "batch=1..9:1", "--dim", "length=1..8:1"}, "asks for 72 combinations of sizes"},
       {{"--dim", "batch=2..1", "--dim", "length=3"}, "--dim takes NAME=N"},
       {{"--dim", "batch=1,2"}, "with batch=2: "},
       {{"--dim", "batch=1,2", "--dim", "length=3", "--emit", "tasks"}, "show one size"}};

@@ -26,8 +26,24 @@ TEST(DimSizes, ListsAndRangesAreSetsInAscendingOrder) {
   EXPECT_THAT(SizesOf("n=1,4..6,5,100"), ElementsAre(1, 4, 5, 6, 100));
   EXPECT_THAT(SizesOf("n=7..7"), ElementsAre(7));
   EXPECT_THAT(SizesOf("n=9223372036854775807"), ElementsAre(INT64_MAX));
-  EXPECT_THAT(SizesOf("n=9223372036854775806..9223372036854775807"),
-              ElementsAre(INT64_MAX - 1, INT64_MAX));
+}
+
+TEST(DimSizes, ARangeHasClassesAndAllSizes) {
+  EXPECT_THAT(SizesOf("n=1..1"), ElementsAre(1));
+  EXPECT_THAT(SizesOf("n=1..40"), ElementsAre(1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40));
+  EXPECT_THAT(SizesOf("n=5..17"), ElementsAre(6, 8, 12, 16, 17));
+  EXPECT_THAT(SizesOf("n=5..40@10,20..60:10"), ElementsAre(10, 20, 30, 40))
+      << "classes beyond the range are left out, its end is one";
+  EXPECT_THAT(SizesOf("n=9223372036854775806..9223372036854775807"), ElementsAre(INT64_MAX));
+  const auto range = ParseDimSizes({"b=2,3", "n=3..5"});
+  ASSERT_TRUE(range.ok()) << range.status().message();
+  EXPECT_TRUE(range->ranged());
+  EXPECT_FALSE(range->dims[0].any_size);
+  EXPECT_TRUE(range->dims[1].any_size);
+  EXPECT_THAT(range->dims[1].sizes, ElementsAre(3, 4, 5));
+  EXPECT_FALSE(ParseDimSizes({"n=1..9:1"})->ranged()) << "a step lists sizes";
+  EXPECT_EQ(ParseDimSizes({"n=1..4097"}).status(),
+            InvalidArgument("--dim n=1..4097 has more than 4096 sizes: give a narrower range"));
 }
 
 TEST(DimSizes, SeveralDimensionsAreCombined) {
@@ -64,12 +80,17 @@ TEST(DimSizes, MalformedTextIsRefused) {
                           "n=1..4:-1",
                           "n=1...4",
                           "n=1:2",
+                          "n=1@2",
+                          "n=1..4@",
+                          "n=1..4@x",
+                          "n=1..4:2@2",
+                          "n=1,2@2",
                           "n= 1",
                           "n=9223372036854775808",
                           "n=1..9223372036854775808"}) {
     EXPECT_EQ(ParseDimSizes({bad}).status(),
-              InvalidArgument("--dim takes NAME=N, NAME=N,N,... or NAME=A..B:STEP with sizes of 1 "
-                              "or more, not '" +
+              InvalidArgument("--dim takes NAME=N, NAME=N,N,..., NAME=A..B, NAME=A..B:STEP or "
+                              "NAME=A..B@N,N,... with sizes of 1 or more, not '" +
                               std::string(bad) + "'"));
   }
   EXPECT_EQ(ParseDimSizes({"n=1,2", "n=3"}).status(), InvalidArgument("--dim n is given twice"));
@@ -77,16 +98,16 @@ TEST(DimSizes, MalformedTextIsRefused) {
 
 TEST(DimSizes, MoreThanALibraryHasAreRefused) {
   const std::string way_out =
-      " combinations of sizes, and a library has at most 64: give fewer sizes, or a step, as in "
-      "seq=64..512:64";
-  EXPECT_EQ(SizesOf("n=1..64").size(), 64u);
-  EXPECT_EQ(ParseDimSizes({"n=1..65"}).status(),
-            InvalidArgument("--dim n=1..65 asks for 65" + way_out));
+      " combinations of sizes, and a library has at most 64: give fewer sizes, a step, as in "
+      "seq=64..512:64, or the classes of a range, as in seq=1..512@64,128,256";
+  EXPECT_EQ(SizesOf("n=1..64:1").size(), 64u);
+  EXPECT_EQ(ParseDimSizes({"n=1..65:1"}).status(),
+            InvalidArgument("--dim n=1..65:1 asks for 65" + way_out));
   EXPECT_EQ(
-      ParseDimSizes({"n=1..9223372036854775807"}).status(),
-      InvalidArgument("--dim n=1..9223372036854775807 asks for 9223372036854775807" + way_out))
+      ParseDimSizes({"n=1..9223372036854775807:1"}).status(),
+      InvalidArgument("--dim n=1..9223372036854775807:1 asks for 9223372036854775807" + way_out))
       << "counted, not listed";
-  EXPECT_EQ(ParseDimSizes({"a=1..64", "b=1,2"}).status(),
+  EXPECT_EQ(ParseDimSizes({"a=1..64:1", "b=1,2"}).status(),
             InvalidArgument("--dim asks for 128" + way_out));
   EXPECT_EQ(ParseDimSizes({"a=1..40,41..80"}).status(),
             InvalidArgument("--dim asks for 80" + way_out));

@@ -1,0 +1,35 @@
+// A model at each combination of sizes that a command is about. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+#include "client/model/dims.h"
+#include "compiler/front/front.h"
+#include "compiler/front/ranged_model.h"
+
+namespace mlc::client {
+
+class SizedModel {
+ public:
+  // With a range, reads the model at all sizes, and errors are those of front::ReadRangedModel.
+  static Result<SizedModel> Open(const std::string& path, const DimSizes& sizes);
+
+  // The model at sizes.combinations[at], which then is not kept: once for each. Errors as
+  // front::ReadModel's.
+  Result<front::Model> Take(size_t at);
+  // Null: there is no range.
+  const graph::RangeForms* forms() const { return ranged_ ? &ranged_->forms : nullptr; }
+
+ private:
+  SizedModel(std::string path, DimSizes sizes) : path_(std::move(path)), sizes_(std::move(sizes)) {}
+
+  std::string path_;
+  DimSizes sizes_;
+  std::optional<front::RangedModel> ranged_;
+};
+
+}  // namespace mlc::client
