@@ -63,7 +63,7 @@ class SizesApi(ctypes.Structure):
         ("struct_bytes", c_uint32),
         ("dim_count", c_int32),
         ("size_count", c_int32),
-        ("reserved", c_int32),
+        ("any_size", c_uint32),
         ("dims", POINTER(Dim)),
         ("sizes", POINTER(c_int64)),
         ("set_sizes", _function(c_int32, c_void_p, POINTER(c_int64))),

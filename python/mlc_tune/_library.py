@@ -60,6 +60,13 @@ class Library:
         self.sizes: Tuple[Dict[str, int], ...] = tuple(
             dict(zip(self._model.dims, row)) for row in self._model.sizes
         )
+        #: The least and the most size of each dimension that takes any size between them; `sizes`
+        #: then has the classes that runs are padded to.
+        self.ranges: Dict[str, Tuple[int, int]] = {
+            name: limits
+            for name, limits in zip(self._model.dims, self._model.ranges)
+            if limits is not None
+        }
         #: Number of the GPU; -1 for a library that runs on the CPU.
         self.device: int = self._model.device
 

@@ -53,6 +53,8 @@ class OpenModel:
         #: Of a library of several sizes: names of the dimensions, and a row for each combination.
         self.dims: Tuple[str, ...] = ()
         self.sizes: Tuple[Tuple[int, ...], ...] = ()
+        #: The least and the most size of each dimension; None: it has those of the rows alone.
+        self.ranges: Tuple[Optional[Tuple[int, int]], ...] = ()
         if api.sizes:
             self._read_sizes(api.sizes.contents)
 
@@ -61,6 +63,10 @@ class OpenModel:
         self.dims = tuple(sizes.dims[d].name.decode("utf-8", "replace") for d in range(count))
         self.sizes = tuple(
             tuple(sizes.sizes[r * count : (r + 1) * count]) for r in range(sizes.size_count)
+        )
+        self.ranges = tuple(
+            (sizes.dims[d].least, sizes.dims[d].most) if sizes.any_size >> d & 1 else None
+            for d in range(count)
         )
 
     def ports_at(self, session: int, row: Tuple[int, ...]) -> Tuple[Ports, Ports]:

@@ -16,6 +16,10 @@ from ._model import OpenModel
 from ._session import Binding, Session
 
 Shapes = Tuple[Tuple[int, ...], ...]
+Row = Tuple[int, ...]
+
+# Sessions of a library that takes ranges; the one that was made first goes.
+_MOST_SESSIONS = 64
 
 
 def _shape_of(value: Any) -> Tuple[int, ...]:
@@ -91,6 +95,7 @@ class SizedSession(Session):
             inputs, _ = model.ports_at(self._shared.value, row)
             self._rows[tuple(info.shape for info in inputs)] = row
         self._sessions: Dict[Tuple[int, ...], Session] = {}
+        self._axes = self._axes_of_dims() if any(model.ranges) else ()
 
     def close(self) -> None:
         """Releases memory and threads, after a run of another thread has ended."""
@@ -134,15 +139,57 @@ class SizedSession(Session):
                 "parent alone: open a session in this process"
             )
         shapes = tuple(map(_shape_of, arrays))
-        row = self._rows.get(shapes)
+        row = self._rows.get(shapes) or self._row_in_range(shapes)
         if row is None:
             raise InputError(self._no_plan(shapes))
         session = self._sessions.get(row)
         if session is None:
             with self._shared.lock:  # another thread may run
                 plan: Any = _Plan(self._model, self._shared, row)
+            while len(self._sessions) >= max(_MOST_SESSIONS, len(self._rows)):
+                self._sessions.pop(next(iter(self._sessions)), None)
             session = self._sessions.setdefault(row, Session(plan))
         return session
+
+    def _shapes_at(self, row: Row) -> Shapes:
+        assert self._shared is not None
+        inputs, _ = self._model.ports_at(self._shared.value, row)
+        return tuple(info.shape for info in inputs)
+
+    def _axes_of_dims(self) -> Tuple[Tuple[int, int], ...]:
+        """Of each dimension, an input and its axis that has its size."""
+        first, last = self._model.sizes[0], self._model.sizes[-1]
+        least = tuple(limits[0] if limits else first[d] for d, limits in enumerate(self._model.ranges))
+        small = self._shapes_at(least)
+        axes = []
+        for d in range(len(least)):
+            row = least[:d] + (last[d],) + least[d + 1 :]
+            large = self._shapes_at(row)
+            axes.append(
+                next(
+                    (i, a)
+                    for i, shape in enumerate(small)
+                    for a, size in enumerate(shape)
+                    if size == least[d] and large[i][a] == row[d]
+                )
+            )
+        return tuple(axes)
+
+    def _row_in_range(self, shapes: Shapes) -> Optional[Row]:
+        """The sizes of inputs of these shapes; None if the library has none."""
+        if not self._axes or len(shapes) != len(self._model.inputs):
+            return None
+        if any(len(s) != len(info.shape) for s, info in zip(shapes, self._model.inputs)):
+            return None
+        row = tuple(shapes[i][a] for i, a in self._axes)
+        for d, limits in enumerate(self._model.ranges):
+            if limits is None and row[d] not in {known[d] for known in self._model.sizes}:
+                return None
+            if limits is not None and not limits[0] <= row[d] <= limits[1]:
+                return None
+        assert self._shared is not None
+        with self._shared.lock:
+            return row if self._shapes_at(row) == shapes else None
 
     def _no_plan(self, shapes: Shapes) -> str:
         given = ", ".join(
@@ -150,10 +197,15 @@ class SizedSession(Session):
             for info, shape in zip(self._model.inputs, shapes)
         )
         sizes = "; ".join(
-            f"{name} {', '.join(map(str, sorted({row[i] for row in self._model.sizes})))}"
-            for i, name in enumerate(self._model.dims)
+            f"{name} {self._sizes_text(i)}" for i, name in enumerate(self._model.dims)
         )
         return f"the library has no plan for inputs of these shapes: {given}; its sizes: {sizes}"
+
+    def _sizes_text(self, dim: int) -> str:
+        limits = self._model.ranges[dim]
+        if limits is not None:
+            return f"{limits[0]} to {limits[1]}"
+        return ", ".join(map(str, sorted({row[dim] for row in self._model.sizes})))
 
 
 def make_session(model: OpenModel, threads: int) -> Session:

@@ -112,6 +112,22 @@ class SizesTest(PackageTest):
         self.assertEqual(wrong, [])
         session.close()
 
+    def test_a_range_takes_any_size(self):
+        with compiled(product("rows"), dims={"rows": "2..9@4"}) as library:
+            self.assertEqual(library.sizes, ({"rows": 4}, {"rows": 9}))
+            self.assertEqual(library.ranges, {"rows": (2, 9)})
+            for rows in (9, 2, 5, 3, 4, 8):
+                x = RNG.standard_normal((rows, 4)).astype(np.float32)
+                y = library(x)["y"]
+                np.testing.assert_allclose(y, expected_product(x), rtol=1e-5, atol=1e-6)
+                out = np.empty((rows, 3), np.float32)
+                library({"x": Tensor(x)}, out=[out])
+                np.testing.assert_array_equal(out, y)
+            for rows in (1, 10):
+                with self.assertRaises(mlc_tune.InputError) as raised:
+                    library(np.zeros((rows, 4), np.float32))
+                self.assertIn("its sizes: rows 2 to 9", str(raised.exception))
+
     def test_sizes_are_text_or_numbers(self):
         with compiled(product("rows"), dims={"rows": "2..6:4"}) as library:
             self.assertEqual(library.sizes, ({"rows": 2}, {"rows": 6}))
