@@ -159,7 +159,9 @@ class SizedSession(Session):
     def _axes_of_dims(self) -> Tuple[Tuple[int, int], ...]:
         """Of each dimension, an input and its axis that has its size."""
         first, last = self._model.sizes[0], self._model.sizes[-1]
-        least = tuple(limits[0] if limits else first[d] for d, limits in enumerate(self._model.ranges))
+        least = tuple(
+            limits[0] if limits else first[d] for d, limits in enumerate(self._model.ranges)
+        )
         small = self._shapes_at(least)
         axes = []
         for d in range(len(least)):
