@@ -109,7 +109,7 @@ Result<std::optional<VaryingDim>> ParseRange(const std::string& argument, std::s
   classes.insert(*last);
   VaryingDim dim;
   dim.any_size = *first != *last;
-  for (int64_t size = *first; size <= *last; ++size) dim.sizes.push_back(size);
+  for (int64_t i = 0; i <= *last - *first; ++i) dim.sizes.push_back(*first + i);
   for (const int64_t size : classes) {
     if (size >= *first && size <= *last) dim.classes.push_back(size);
   }
