@@ -25,7 +25,9 @@ using ir::Param;
 class GpuStatements : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Result<std::vector<GpuDevice>> gpus = FindGpus();
+    // Once: a process that has begun to use the driver can look for devices no more, as it does so
+    // in a child.
+    static const Result<std::vector<GpuDevice>> gpus = FindGpus();
     if (!gpus.ok()) GTEST_SKIP() << "no CUDA device: " << gpus.status().message();
     target_ = gpus->front().target;
     if (!target_.gpu().HasWarpgroupMma()) {
