@@ -1,7 +1,8 @@
 // Large contractions by mma.sync (tensor_contraction), by wgmma (warpgroup_contraction) and by
 // wgmma of warps with roles (role_contraction): the configs with the least estimated time of each
 // family go through the worker's engine, which checks their results. Usage: warpgroup_bench
-// [CONFIGS [NAME ...]], or warpgroup_bench list: the candidates for an H200.
+// [CONFIGS [NAME ...]]; warpgroup_bench configs NAME CONFIG ... measures these; warpgroup_bench
+// list prints the candidates for an H200, warpgroup_bench text NAME CONFIG the CUDA C++ of one.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/codegen/cuda/cuda.h"
 #include "compiler/schedule/cuda/tensor/role_plan.h"
 #include "compiler/schedule/cuda/tensor/tensor_facts.h"
 #include "compiler/schedule/cuda/tensor/warpgroup_plan.h"
@@ -92,7 +94,9 @@ std::vector<Problem> Problems() {
       {"product_8192x8192x8192_f16", Product(8192, 8192, 8192, "f16", false)},
       {"product_1024x2048x11264_f16", Product(1024, 2048, 11264, "f16", true)},
       {"product_4096x4096x4096_tf32", Product(4096, 4096, 4096, "f32", false, " {precision=tf32}")},
+      {"product_2048x2048x2048_bf16", Product(2048, 2048, 2048, "bf16", false)},
       {"product_4096x4096x4096_bf16", Product(4096, 4096, 4096, "bf16", false)},
+      {"product_8192x8192x8192_bf16", Product(8192, 8192, 8192, "bf16", false)},
       {"product_2048x2048x2048_f32", Product(2048, 2048, 2048, "f32", false)},
       {"product_128x3072x768_f32", Product(128, 3072, 768, "f32", true)},
       {"product_4096x768x3072_f32", Product(4096, 768, 3072, "f32", true)},
@@ -172,6 +176,34 @@ Status List(size_t count) {
       });
 }
 
+Status Text(const std::string& name, const std::string& text) {
+  const target::Target target = MLC_TRY(bench::TypicalH200());
+  return bench::ForProblems(
+      Problems(), {name}, [&](const Problem&, const graph::Workload& workload) -> Status {
+        const Config config = MLC_TRY(Config::Parse(text));
+        const schedule::Family* family = schedule::FindFamily(config.family);
+        if (family == nullptr) return InvalidArgument("no family '" + config.family + "'");
+        const schedule::LoweredKernel lowered = MLC_TRY(family->Lower(workload, target, config));
+        const codegen::CudaSource source = MLC_TRY(codegen::PrintCuda(lowered.kernel, target));
+        const codegen::CudaLaunch& launch = source.launches.front();
+        printf("// %s blocks of %s threads and %lld bytes; scratch %lld bytes\n%s\n",
+               launch.grid.ToText().c_str(), launch.block.ToText().c_str(),
+               static_cast<long long>(launch.block_bytes),
+               static_cast<long long>(source.workspace_bytes), source.text.c_str());
+        return {};
+      });
+}
+
+Status Measure(const std::string& name, const std::vector<std::string>& configs) {
+  const auto engine = MLC_TRY(bench::FirstGpu());
+  return bench::ForProblems(Problems(), {name},
+                            [&](const Problem& problem, const graph::Workload& workload) -> Status {
+                              auto results = bench::Measure(*engine, workload.ToText(), configs);
+                              Report(problem, workload.Flops(), configs, results);
+                              return {};
+                            });
+}
+
 Status Run(size_t count, const std::vector<std::string>& names) {
   const auto engine = MLC_TRY(bench::FirstGpu());
   return bench::ForProblems(
@@ -193,11 +225,20 @@ Status Run(size_t count, const std::vector<std::string>& names) {
 }  // namespace mlc
 
 int main(int argc, char** argv) {
-  const bool lists = argc > 1 && std::string_view(argv[1]) == "list";
-  const int count = argc > 1 && !lists ? std::atoi(argv[1]) : 60;
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  const auto from = [&](int first) {
+    return std::vector<std::string>(argv + std::min(argc, first), argv + argc);
+  };
+  const int count = mode.empty() || mode == "list" ? 60 : std::atoi(argv[1]);
   const auto configs = static_cast<size_t>(std::max(count, 4));
-  const mlc::Status status =
-      lists ? mlc::List(configs) : mlc::Run(configs, {argv + std::min(argc, 2), argv + argc});
+  mlc::Status status;
+  if (mode == "text" && argc == 4) {
+    status = mlc::Text(argv[2], argv[3]);
+  } else if (mode == "configs" && argc > 3) {
+    status = mlc::Measure(argv[2], from(3));
+  } else {
+    status = mode == "list" ? mlc::List(configs) : mlc::Run(configs, from(2));
+  }
   if (!status.ok()) fprintf(stderr, "warpgroup_bench: %s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }
