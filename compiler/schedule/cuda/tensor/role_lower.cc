@@ -47,6 +47,10 @@ class RoleLowering {
   void Arrive(ir::BufferId barrier, const ExprRef& index, const ExprRef& when);
   void StoreTile();
   void StoreChunk(int row_tile, int chunk);
+  TileOutput::Place ChunkPlace(int row_tile, int64_t column);
+  void IfInside(const TileOutput::Place& place, const std::function<void()>& body);
+  void StoreNarrow(int row_tile, int chunk);
+  void PutFragments(const TileOutput::Place& place, int first, int half);
 
   const graph::Workload& workload_;
   const GpuContraction& g_;
@@ -59,6 +63,7 @@ class RoleLowering {
   ir::BufferId rows_ = 0, columns_ = 0;  // in global memory
   ir::BufferId row_tiles_ = 0, column_tiles_ = 0, sums_ = 0, full_ = 0, empty_ = 0, order_ = 0;
   ir::BufferId c_ = 0, fold_ = 0;
+  bool narrow_ = false;  // sums_ are results of two bytes
   std::optional<TileOutput> output_;
   // Of the current block, thread and tile.
   ExprRef block_, thread_, group_, lane_, warp_, group_row_, sums_at_;
@@ -77,7 +82,13 @@ void RoleLowering::DeclareOperands() {
   const int64_t stages = tensor_.stages;
   row_tiles_ = b_.SharedMemory("row_tiles", tensor_.dtype, stages * tensor_.rows.elements);
   column_tiles_ = b_.SharedMemory("column_tiles", tensor_.dtype, stages * tensor_.columns.elements);
-  sums_ = b_.SharedMemory("sums", DType::kF32, plan_.staging_elements());
+  narrow_ = StoresNarrow(workload_, g_, plan_);
+  if (narrow_) {
+    const DType dtype = workload_.graph()[workload_.outputs()[0]].type.dtype;
+    sums_ = b_.SharedMemory("results", dtype, plan_.narrow_elements());
+  } else {
+    sums_ = b_.SharedMemory("sums", DType::kF32, plan_.staging_elements());
+  }
   full_ = async_.Mbarriers("full", stages);
   empty_ = async_.Mbarriers("empty", stages);
   if (plan_.alternate) order_ = async_.Mbarriers("order", plan_.groups);
@@ -197,7 +208,8 @@ void RoleLowering::EmitProducts() {
   warp_ = b_.Let("warp", ir::FloorDiv(thread_, 32));
   group_row_ =
       plan_.tile_groups() == 1 ? Int(0) : b_.Let("group_row", group_ * int64_t{plan_.group_rows()});
-  sums_at_ = b_.Let("sums_at", warp_ * int64_t{16 * kRolePitch});
+  const int64_t pitch = narrow_ ? plan_.narrow_pitch() : kRolePitch;
+  sums_at_ = b_.Let("sums_at", warp_ * (16 * pitch));
   if (plan_.alternate) {
     ForTiles(group_, 2, [&](const ExprRef& round) { EmitTile(round); });
   } else {
@@ -249,7 +261,14 @@ void RoleLowering::EmitTile(const ExprRef& round) {
 
 void RoleLowering::StoreTile() {
   for (int i = 0; i < plan_.row_tiles(); ++i) {
-    for (int chunk = 0; chunk < tensor_.bn / kRoleChunk; ++chunk) StoreChunk(i, chunk);
+    const int columns = narrow_ ? plan_.narrow_chunk : kRoleChunk;
+    for (int chunk = 0; chunk < tensor_.bn / columns; ++chunk) {
+      if (narrow_) {
+        StoreNarrow(i, chunk);
+      } else {
+        StoreChunk(i, chunk);
+      }
+    }
   }
 }
 
@@ -268,6 +287,11 @@ void RoleLowering::StoreChunk(int row_tile, int chunk) {
     }
   }
   b_.WarpBarrier();
+  const TileOutput::Place place = ChunkPlace(row_tile, int64_t{chunk} * kRoleChunk);
+  IfInside(place, [&] { output_->Store(sums_, place); });
+}
+
+TileOutput::Place RoleLowering::ChunkPlace(int row_tile, int64_t column) {
   TileOutput::Place place;
   place.thread = lane_;
   place.tile = place.part = Int(0);
@@ -275,16 +299,65 @@ void RoleLowering::StoreChunk(int row_tile, int chunk) {
   place.batch = PlaceBatch(b_, g_, Int(0));
   place.m = b_.Let("m_first", m_tile_ * int64_t{tensor_.bm} + group_row_ +
                                   (ir::Mod(warp_, 4) * 16 + int64_t{row_tile} * 64));
-  place.n = b_.Let("n_first", n_tile_ * int64_t{tensor_.bn} + int64_t{chunk} * kRoleChunk);
+  place.n = b_.Let("n_first", n_tile_ * int64_t{tensor_.bn} + column);
+  return place;
+}
+
+// Whether the first output is: a warp's all lie inside or outside along the columns.
+void RoleLowering::IfInside(const TileOutput::Place& place, const std::function<void()>& body) {
   ExprRef inside;
   if (g_.m % tensor_.bm != 0) inside = Less(place.m, g_.m);
   if (g_.n % tensor_.bn != 0) inside = And(inside, Less(place.n, g_.n));
-  const auto store = [&] { output_->Store(sums_, place); };
   if (inside) {
-    b_.If(inside, store);
+    b_.If(inside, body);
   } else {
-    store();
+    body();
   }
+}
+
+// As StoreChunk, but the fused operations take the fragments, and results of two bytes go through
+// shared memory: half of its traffic, and longer runs.
+void RoleLowering::StoreNarrow(int row_tile, int chunk) {
+  const int columns = plan_.narrow_chunk, per_row = columns / 8;
+  const int first = row_tile * plan_.column_tiles() + chunk * per_row;
+  const TileOutput::Place place = ChunkPlace(row_tile, int64_t{chunk} * columns);
+  b_.WarpBarrier();
+  IfInside(place, [&] {
+    for (int half = 0; half < 2; ++half) PutFragments(place, first, half);
+  });
+  b_.WarpBarrier();
+  IfInside(place, [&] {
+    b_.Unrolled("run", columns / 16, [&](const ExprRef& run) {
+      const ExprRef index = b_.Let("index", run * int64_t{32} + lane_);
+      const ExprRef row = b_.Let("row_in", ir::FloorDiv(index, per_row));
+      const ExprRef column = b_.Let("column_in", ir::Mod(index, per_row) * 8);
+      const auto store = [&] {
+        const ExprRef at = b_.Let("at", sums_at_ + row * int64_t{plan_.narrow_pitch()} + column);
+        fused_.Store(0, output_->PointAt(place, row, column, 8), b_.Load(sums_, at, 8));
+      };
+      if (g_.m % 16 == 0) return store();
+      b_.If(Less(place.m + row, g_.m), store);
+    });
+  });
+}
+
+// Rows t / 4, or 8 below, of a warp's fragments from `first` on, as results.
+void RoleLowering::PutFragments(const TileOutput::Place& place, int first, int half) {
+  const graph::ValueId output = workload_.outputs()[0];
+  const DType dtype = workload_.graph()[output].type.dtype;
+  const ExprRef row = b_.Let("row_in", ir::FloorDiv(lane_, 4) + int64_t{half} * 8);
+  const auto put = [&] {
+    b_.Unrolled("fragment", plan_.narrow_chunk / 8, [&](const ExprRef& j) {
+      const ExprRef column = b_.Let("column_in", j * int64_t{8} + ir::Mod(lane_, 4) * 2);
+      const ExprRef at = b_.Let("at", sums_at_ + row * int64_t{plan_.narrow_pitch()} + column);
+      b_.Store(fold_, Int(0), b_.Get(c_, j + int64_t{first}));
+      const ExprRef sum = b_.Load(fold_, Int(half * 2), 2);
+      const Point point = output_->PointAt(place, row, column, 2);
+      b_.Store(sums_, at, ir::MakeCast(dtype, fused_.Emit(output, point, {{g_.p.anchor, sum}})));
+    });
+  };
+  if (g_.m % 16 == 0) return put();
+  b_.If(Less(place.m + row, g_.m), put);
 }
 
 }  // namespace

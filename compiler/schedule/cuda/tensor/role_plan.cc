@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/schedule/cuda/tensor/warpgroup_plan.h"
+#include "compiler/schedule/fusion/fused.h"
 #include "compiler/target/calibration.h"
 
 namespace mlc::schedule {
@@ -19,8 +20,9 @@ constexpr int64_t kReservedBytes = 1024;  // barriers and tensor maps
 }  // namespace
 
 int64_t RolePlan::block_bytes() const {
-  return tensor.stages * tensor.stage_elements() * SizeOf(tensor.dtype) + staging_elements() * 4 +
-         kReservedBytes;
+  const int64_t narrow = narrow_chunk > 0 ? narrow_elements() * 2 : 0;
+  return tensor.stages * tensor.stage_elements() * SizeOf(tensor.dtype) +
+         std::max(staging_elements() * 4, narrow) + kReservedBytes;
 }
 
 int RolePlan::registers() const { return row_tiles() * column_tiles() * 4 + kOtherRegisters; }
@@ -75,7 +77,40 @@ RolePlan MakeRolePlan(const GpuContraction& g, const target::Target& target, con
   t.pending = knob("pending");
   CountSteps(g, &t);
   plan.blocks = std::min<int64_t>(plan.tiles(), std::max(1, target.gpu().sms));
+  if (SizeOf(t.dtype) != 2) return plan;
+  // Long runs wait less often; short ones leave memory to the stages.
+  for (const int chunk : {kRoleChunk, 2 * kRoleChunk, 4 * kRoleChunk}) {
+    RolePlan longer = plan;
+    longer.narrow_chunk = chunk;
+    if (t.bn % chunk != 0 ||
+        (chunk > 2 * kRoleChunk && longer.block_bytes() > target.gpu().block_bytes))
+      break;
+    plan = longer;
+  }
   return plan;
+}
+
+bool StoresNarrow(const graph::Workload& workload, const GpuContraction& g, const RolePlan& plan) {
+  const graph::Graph& graph = workload.graph();
+  if (plan.narrow_chunk == 0 || workload.outputs().size() != 1) return false;
+  const graph::ValueId output = workload.outputs()[0];
+  const graph::TensorType& type = graph[output].type;
+  const auto column = static_cast<size_t>(g.p.column_dim);
+  if (SizeOf(type.dtype) != 2 || type.EffectiveStrides()[column] != 1) return false;
+  if (g.n % plan.narrow_chunk != 0 || graph[g.p.anchor].type.dims[column] == 1) return false;
+  const graph::ValueId anchors[] = {g.p.anchor};
+  if (!Fused::Vectorises(workload, output, g.p.column_dim, 2, anchors)) return false;
+  const auto users = graph.Users();
+  return std::all_of(
+      workload.operands().begin(), workload.operands().end(), [&](graph::ValueId id) {
+        const auto& readers = users[static_cast<size_t>(id)];
+        const bool anchor_only = std::all_of(readers.begin(), readers.end(),
+                                             [&](graph::ValueId r) { return r == g.p.anchor; });
+        const graph::TensorType& read = graph[id].type;
+        const int at = g.p.column_dim - (g.p.rank - read.rank());
+        const int64_t columns = at < 0 ? 1 : read.dims[static_cast<size_t>(at)];
+        return anchor_only || read.NumElements() == columns;
+      });
 }
 
 RejectReason CheckRolePlan(const GpuContraction& g, const target::Target& target,

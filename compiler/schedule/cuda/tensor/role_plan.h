@@ -14,6 +14,9 @@ namespace mlc::schedule {
 // keep its accesses off each other's banks.
 constexpr int kRoleChunk = 32;
 constexpr int kRolePitch = 40;
+// Results of two bytes that need no more than values of their columns lie there as results, in rows
+// of `narrow_chunk` and these more.
+constexpr int kNarrowGap = 8;
 
 struct RolePlan {
   TensorPlan tensor;  // tiles, steps and the packed columns
@@ -21,6 +24,7 @@ struct RolePlan {
   bool alternate = false;
   int band = 0;  // tiles along m of a column of tiles; 0: all, -1: tiles along n come first
   int64_t blocks = 1;
+  int narrow_chunk = 0;  // columns of results of two bytes that a warp stores at once; 0: none
 
   int tile_groups() const { return alternate ? 1 : groups; }
   int group_rows() const { return tensor.bm / tile_groups(); }
@@ -30,10 +34,15 @@ struct RolePlan {
   int threads() const { return 32 * warps() + 32; }
   int64_t tiles() const { return tensor.m_tiles * tensor.n_tiles; }
   int64_t rounds() const { return (tiles() + blocks - 1) / blocks; }  // of tiles, for a block
-  int64_t staging_elements() const { return int64_t{warps()} * 16 * kRolePitch; }
+  int narrow_pitch() const { return narrow_chunk + kNarrowGap; }
+  int64_t staging_elements() const { return int64_t{warps()} * 16 * kRolePitch; }  // floats
+  int64_t narrow_elements() const { return int64_t{warps()} * 16 * narrow_pitch(); }
   int64_t block_bytes() const;
   int registers() const;  // estimate of a thread that multiplies
 };
+
+// Whether the workload's results may lie in shared memory as results of two bytes.
+bool StoresNarrow(const graph::Workload& workload, const GpuContraction& g, const RolePlan& plan);
 
 // Whether tensor copies can bring the operands: rows that lie `RowPitch` elements apart.
 bool RolesMultiply(const GpuContraction& g);

@@ -145,10 +145,11 @@ ExprRef TileOutput::PartAt(const Place& place, const ExprRef& part, const Run& r
          run.index * int64_t{lanes_};
 }
 
-void TileOutput::StoreRun(const Place& place, const Run& run, const ExprRef& value) {
+Point TileOutput::PointAt(const Place& place, const ExprRef& row, const ExprRef& column,
+                          int lanes) {
   Point point;
   point.at = place.batch.coords;
-  ExprRef rest = b_.Let("m", place.m + run.row);
+  ExprRef rest = b_.Let("m", place.m + row);
   if (flat_rows_) {
     point.at[static_cast<size_t>(g_.parts[static_cast<size_t>(g_.part_count - 1)].dim)] = rest;
   } else {
@@ -160,12 +161,16 @@ void TileOutput::StoreRun(const Place& place, const Run& run, const ExprRef& val
     }
   }
   point.at[static_cast<size_t>(g_.p.column_dim)] =
-      b_.Let("n", place.batch.group_column + place.n + run.column);
-  if (lanes_ > 1) {
+      b_.Let("n", place.batch.group_column + place.n + column);
+  if (lanes > 1) {
     point.dim = g_.p.column_dim;
-    point.lanes = lanes_;
+    point.lanes = lanes;
   }
-  fused_.StoreOutputs(point, {{g_.p.anchor, value}});
+  return point;
+}
+
+void TileOutput::StoreRun(const Place& place, const Run& run, const ExprRef& value) {
+  fused_.StoreOutputs(PointAt(place, run.row, run.column, lanes_), {{g_.p.anchor, value}});
 }
 
 // All parts of a run are under way before the first is added. The barrier at the end keeps a

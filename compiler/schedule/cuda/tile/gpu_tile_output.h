@@ -37,6 +37,8 @@ class TileOutput {
   };
   // REQUIRES: a barrier since the sums were written; not inside a loop or branch.
   void Store(ir::BufferId sums, const Place& place);
+  // `lanes` neighbouring outputs of a row of the tile.
+  Point PointAt(const Place& place, const ir::ExprRef& row, const ir::ExprRef& column, int lanes);
 
  private:
   struct Run {
