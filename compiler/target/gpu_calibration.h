@@ -88,18 +88,19 @@ struct GpuAttentionCalibration {
 };
 
 // The same for a product of warps with roles, which runs on each multiprocessor until no tile is
-// left. Not measured yet.
+// left.
 struct GpuRoleCalibration {
   double flops;           // of wgmma on 2-byte types, per cycle
-  double analytic_flops;  // what the analytic model reckons with; below what other families reach,
-                          // so that only a measurement chooses this one
+  double analytic_flops;  // the same on the scale of the analytic model, which adds nothing for
+                          // the beginnings and ends of other families' blocks
   double l2_bytes;
   double step_latency;    // two barriers of a step,
   double lone_step;       // and a product that nothing overlaps
   double memory_latency;  // of a copy to shared memory
   double start;           // launch, tensor maps, the first copies, the last stores
   double end;             // of a tile,
-  double outputs;         // and outputs per cycle
+  double outputs;         // and outputs per cycle,
+  double narrow_outputs;  // of two bytes, which go through shared memory as such
 };
 
 struct GpuCalibration {

@@ -67,7 +67,11 @@ KernelFacts RoleContractionFamily::Facts(const graph::Workload& workload, const 
   const auto sms = static_cast<double>(std::max(1, target.gpu().sms));
   const auto tiles = static_cast<double>(plan.tiles());
   const target::GpuCalibration& core = target::CalibrationOf(target.gpu());
-  facts.tensor_rate = core.roles.analytic_flops / core.tensor.mma_flops;
+  // All that a block does counts as products.
+  const double reached =
+      facts.tensor_flops / static_cast<double>(plan.blocks) / RoleCycles(target, plan);
+  facts.tensor_rate =
+      reached * core.roles.analytic_flops / core.roles.flops / core.tensor.mma_flops;
   facts.parallel_chunks = tiles;
   facts.imbalance = std::max(1.0, static_cast<double>(plan.rounds()) * sms / tiles);
   facts.blocks = static_cast<double>(plan.blocks);

@@ -158,7 +158,8 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
                       core.step_latency * (1 + 1.0 / t.stages);
   // A group alone gets its data and units as fast as two.
   const double products = static_cast<double>(t.k_steps) * step;
-  const double store = core.end + static_cast<double>(t.bm) * t.bn / core.outputs;
+  const double outputs = plan.narrow_chunk > 0 ? core.narrow_outputs : core.outputs;
+  const double store = core.end + static_cast<double>(t.bm) * t.bn / outputs;
   const auto rounds = static_cast<double>(plan.rounds());
   const double latency = core.memory_latency / t.stages * static_cast<double>(t.k_steps);
   const double tile = std::max(products, latency) + (plan.alternate ? 0 : store);
