@@ -37,8 +37,7 @@ Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Op
       task.search->AddPriorConfig(prior.point, prior.transferred ? "transfer" : "default",
                                   prior.expected_ns);
     }
-    for (const PointRef& point : tasks[i].of_other_devices) task.search->AddOfOtherDevice(point);
-    task.search->Start();
+    task.search->Start(tasks[i].of_other_devices);
   }
 }
 

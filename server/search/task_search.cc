@@ -60,11 +60,6 @@ void TaskSearch::AddPriorConfig(const PointRef& point, const char* arm, double e
   seeds_.AddPriorConfig(candidate, arm);
 }
 
-void TaskSearch::AddOfOtherDevice(const PointRef& point) {
-  const int candidate = pool_.Repair(point);
-  if (candidate != Pool::kIllegal) seeds_.AddOfOtherDevice(candidate);
-}
-
 double TaskSearch::estimate_ns() const {
   if (expected_ns_ > 0 || prior_config_ < 0) return expected_ns_;
   return std::exp(scores_.Score(prior_config_));
@@ -74,7 +69,11 @@ double TaskSearch::default_ns() const {
   return times_.Has(default_) ? times_.ComparableNs(default_) : default_ns_;
 }
 
-void TaskSearch::Start() {
+void TaskSearch::Start(std::span<const PointRef> of_other_devices) {
+  for (const PointRef& point : of_other_devices) {
+    const int candidate = pool_.Repair(point);
+    if (candidate != Pool::kIllegal) seeds_.AddOfOtherDevice(candidate);
+  }
   if (pool_.source().families() == 0) {
     done_ = true;
     return;

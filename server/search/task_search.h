@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/rng.h"
@@ -46,10 +47,9 @@ class TaskSearch {
   // Adds a point to try early, in the order of the calls. `arm`: a string literal. `expected_ns`: 0
   // if unknown.
   void AddPriorConfig(const PointRef& point, const char* arm, double expected_ns);
-  // Adds a fast point of the same workload on another device, in the order of the calls.
-  void AddOfOtherDevice(const PointRef& point);
-  // Fills the pool and orders the seeds.
-  void Start();
+  // Fills the pool and orders the seeds. `of_other_devices`: points that are fast for the same
+  // workload there, best first.
+  void Start(std::span<const PointRef> of_other_devices);
 
   // Picks the next candidate and marks it as in progress. False if the pool is exhausted.
   bool Next(Pick& pick);
