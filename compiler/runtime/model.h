@@ -131,8 +131,7 @@ struct mlc_model_api {
   /* Libraries of several sizes; null: there is one. */
   const mlc_sizes_api* sizes;
   /* The input whose buffer may also be passed as this output: a run then updates the buffer, for
-     example a cache of keys and values, where it otherwise copies all of it. -1: there is none, or
-     `output` is out of range. */
+     example a cache of keys and values, where it otherwise copies all of it. -1: there is none. */
   int32_t (*in_place_input)(const mlc_model* model, int32_t output);
   /* Caches that stay in the session: a run with null for both buffers of such a pair updates the
      session's own, zeros at first; these copy it, null writes zeros. See the C interface page. */

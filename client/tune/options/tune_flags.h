@@ -21,7 +21,8 @@ consteval const char* SettingHelp(std::string_view name) {
 
 inline constexpr const char* kDimHelp =
     "NAME=N: size of a symbolic dimension; repeatable; NAME=1,8,32 and NAME=64..512:64: several "
-    "sizes, all combinations of which are tuned; NAME=1..512: any size of the range, by tuning size "
+    "sizes, all combinations of which are tuned; NAME=1..512: any size of the range, by tuning "
+    "size "
     "classes";
 
 inline constexpr const char* kPrecisions[] = {"model", "fp32", "tf32", "fp16", "bf16"};
