@@ -94,6 +94,7 @@ struct GpuRoleCalibration {
   double analytic_flops;  // the same on the scale of the analytic model, which adds nothing for
                           // the beginnings and ends of other families' blocks
   double l2_bytes;
+  double distinct_byte;   // of a step, for each byte that no two blocks share in it
   double step_latency;    // two barriers of a step,
   double lone_step;       // and a product that nothing overlaps
   double memory_latency;  // of a copy to shared memory

@@ -17,6 +17,17 @@ constexpr int kOtherRegisters = 36;
 constexpr int kSmRegisters = 65536;
 constexpr int64_t kReservedBytes = 1024;  // barriers and tensor maps
 
+// Bytes of both operands that tiles at work side by side read in a step.
+double DistinctBytes(const RolePlan& plan) {
+  const TensorPlan& t = plan.tensor;
+  const int64_t first = plan.band < 0 ? t.n_tiles : plan.band == 0 ? t.m_tiles : plan.band;
+  const int64_t along =
+      std::min(std::min(first, plan.band < 0 ? t.n_tiles : t.m_tiles), plan.blocks);
+  const int64_t across = (plan.blocks + along - 1) / along;
+  const int64_t rows = plan.band < 0 ? across : along, columns = plan.band < 0 ? along : across;
+  return static_cast<double>(rows * t.bm + columns * t.bn) * kStepBytes;
+}
+
 }  // namespace
 
 int64_t RolePlan::block_bytes() const {
@@ -155,7 +166,8 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
   const double alone = t.pending == 0 && plan.tile_groups() == 1 ? core.lone_step : 0;
   // More stages bridge longer delays of a copy.
   const double step = std::max(math + alone, bytes * spread / core.l2_bytes) +
-                      core.step_latency * (1 + 1.0 / t.stages);
+                      core.step_latency * (1 + 1.0 / t.stages) +
+                      core.distinct_byte * DistinctBytes(plan);
   // A group alone gets its data and units as fast as two.
   const double products = static_cast<double>(t.k_steps) * step;
   const double outputs = plan.narrow_chunk > 0 ? core.narrow_outputs : core.outputs;
