@@ -99,6 +99,10 @@ TEST_F(TunerTest, AJobBeginsWithWhatIsFastOnOtherTargets) {
   other.cpu().threads += 1;
   request.set_target(other.ToText());
   ASSERT_TRUE(tuner_->Submit(request, Caller::Local()).ok());
+  proto::SynchronizeRequest hello = Hello();
+  hello.set_worker("w1");
+  hello.set_target(other.ToText());
+  while (Call(hello)->leases_size() == 0) std::this_thread::yield();
   EXPECT_EQ(priors_, 0u);
   EXPECT_NE(knowledge_.find("other "), std::string::npos);
 }
