@@ -67,6 +67,8 @@ Result<Child> Child::Start(const Options& options, const Body& body) {
   const int errors = memfd_create("stderr", MFD_CLOEXEC);
   const pid_t parent = getpid();
   const pid_t pid = fork();
+  // Both sides, so that it is done whichever goes first.
+  if (pid >= 0 && options.has_children) (void)setpgid(pid, pid);
   if (pid == 0) RunChild(options, body, parent, ends[1], errors);
   close(ends[1]);
   if (pid < 0) {
@@ -75,18 +77,20 @@ Result<Child> Child::Start(const Options& options, const Body& body) {
     return ResourceExhausted("cannot start a child process: out of processes or memory");
   }
   (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  return Child(pid, ends[0], errors, options.most_bytes);
+  return Child(pid, ends[0], errors, options);
 }
 
-Child::Child(pid_t pid, int pipe, int errors, size_t most_bytes)
+Child::Child(pid_t pid, int pipe, int errors, const Options& options)
     : pid_(pid),
+      has_children_(options.has_children),
       pipe_(pipe),
       errors_(errors),
-      most_bytes_(most_bytes),
+      most_bytes_(options.most_bytes),
       since_(std::chrono::steady_clock::now()) {}
 
 Child::Child(Child&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
+      has_children_(other.has_children_),
       pipe_(std::exchange(other.pipe_, -1)),
       errors_(std::exchange(other.errors_, -1)),
       most_bytes_(other.most_bytes_),
@@ -98,6 +102,7 @@ Child::Child(Child&& other) noexcept
 
 Child& Child::operator=(Child&& other) noexcept {
   std::swap(pid_, other.pid_);
+  std::swap(has_children_, other.has_children_);
   std::swap(pipe_, other.pipe_);
   std::swap(errors_, other.errors_);
   std::swap(most_bytes_, other.most_bytes_);
@@ -133,22 +138,24 @@ bool Child::Read() {
   }
 }
 
+void Child::Signal(int signal) const { kill(has_children_ ? -pid_ : pid_, signal); }
+
 void Child::Stop() {
   if (stopped_ || pid_ < 0) return;
-  kill(pid_, SIGSTOP);
+  Signal(SIGSTOP);
   ran_ += std::chrono::steady_clock::now() - since_;
   stopped_ = true;
 }
 
 void Child::Continue() {
   if (!stopped_ || pid_ < 0) return;
-  kill(pid_, SIGCONT);
+  Signal(SIGCONT);
   since_ = std::chrono::steady_clock::now();
   stopped_ = false;
 }
 
 void Child::Kill() {
-  if (pid_ > 0) kill(pid_, SIGKILL);
+  if (pid_ > 0) Signal(SIGKILL);
 }
 
 int Child::Reap(std::chrono::milliseconds timeout) {

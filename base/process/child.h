@@ -33,6 +33,8 @@ class Child {
     // Limit of bytes that were sent and not taken from received(). A child that ran untrusted code
     // may send without end.
     size_t most_bytes = size_t{1} << 20;
+    // The child starts processes of its own, which are stopped and killed with it.
+    bool has_children = false;
   };
   static Result<Child> Start(const Options& options, const Body& body);
 
@@ -60,9 +62,11 @@ class Child {
   std::chrono::nanoseconds Running() const;
 
  private:
-  Child(pid_t pid, int pipe, int errors, size_t most_bytes);
+  Child(pid_t pid, int pipe, int errors, const Options& options);
+  void Signal(int signal) const;
 
   pid_t pid_ = -1;
+  bool has_children_ = false;  // they are its process group
   int pipe_ = -1;
   int errors_ = -1;
   size_t most_bytes_ = 0;

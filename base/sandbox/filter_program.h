@@ -82,5 +82,7 @@ void AllowOnItself(Filter& filter, long call, bool zero_is_itself);
 
 // What InstallDeviceSyscallFilter installs.
 Filter MakeDeviceFilter();
+// What InstallCompilerSyscallFilter installs.
+Filter MakeCompilerFilter();
 
 }  // namespace mlc::build

@@ -129,16 +129,34 @@ void AllowDriver(int rules, int abi) {
   }
 }
 
-Status RestrictFiles(int abi, Limits::SandboxKind kind) {
+// A C compiler and its parts are installed files, and so are the headers that it reads.
+void AllowCompiler(int rules, int abi, const std::string& scratch) {
+  for (const char* folder : {"/usr", "/bin", "/lib", "/lib64"}) {
+    Allow(rules, folder, kReading | LANDLOCK_ACCESS_FS_EXECUTE);
+  }
+  for (const char* file : {"/etc/ld.so.cache", "/dev/null", "/dev/urandom"}) {
+    Allow(rules, file, kReading | LANDLOCK_ACCESS_FS_WRITE_FILE);
+  }
+  if (!scratch.empty()) {
+    Allow(rules, scratch,
+          (kReading | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
+           LANDLOCK_ACCESS_FS_REMOVE_FILE | kTruncate) &
+              FileRights(abi));
+  }
+}
+
+Status RestrictFiles(int abi, const Limits& limits) {
+  const Limits::SandboxKind kind = limits.sandbox_kind;
   RuleSetAttributes attributes;
   attributes.files = FileRights(abi);
-  const bool scopes = abi >= kScopingAbi && kind == Limits::SandboxKind::kDevice;
+  const bool scopes = abi >= kScopingAbi && kind != Limits::SandboxKind::kCompute;
   if (scopes) attributes.scoped = kScopes;
   const auto rules =
       static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes,
                                scopes ? sizeof(attributes) : sizeof(attributes.files), 0));
   if (rules < 0) return Internal(std::string("landlock: ") + strerror(errno));
   if (kind == Limits::SandboxKind::kDevice) AllowDriver(rules, abi);
+  if (kind == Limits::SandboxKind::kCompiler) AllowCompiler(rules, abi, limits.scratch);
   const long result = syscall(SYS_landlock_restrict_self, rules, 0);
   close(rules);
   return result == 0 ? Status() : Internal(std::string("landlock: ") + strerror(errno));
@@ -181,6 +199,12 @@ Status CanSandbox(Limits::SandboxKind kind) {
                   "this Linux kernel has no seccomp: kernels of a server cannot be sandboxed");
   }
   if (kind == Limits::SandboxKind::kCompute || support.landlock_abi > 0) return Status();
+  if (kind == Limits::SandboxKind::kCompiler) {
+    return Status(StatusCode::kPermissionDenied,
+                  "this kernel has no landlock: a C compiler could read every file of its user. "
+                  "Boot Linux 5.13 or newer with landlock among its security modules "
+                  "(lsm=landlock,..., see /sys/kernel/security/lsm)");
+  }
   return Status(
       StatusCode::kPermissionDenied,
       "this kernel has no landlock: a process that drives a GPU could write every file of "
@@ -194,10 +218,17 @@ Status EnterSandbox(const Limits& limits) {
   MLC_TRY(CanSandbox(limits.sandbox_kind));
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Internal("no_new_privs is refused");
   const int abi = DetectSandbox().landlock_abi;
-  if (abi > 0) MLC_TRY(RestrictFiles(abi, limits.sandbox_kind));
+  if (abi > 0) MLC_TRY(RestrictFiles(abi, limits));
   DropCapabilities();
-  return limits.sandbox_kind == Limits::SandboxKind::kDevice ? InstallDeviceSyscallFilter()
-                                                             : InstallSyscallFilter();
+  switch (limits.sandbox_kind) {
+    case Limits::SandboxKind::kDevice:
+      return InstallDeviceSyscallFilter();
+    case Limits::SandboxKind::kCompiler:
+      return InstallCompilerSyscallFilter();
+    case Limits::SandboxKind::kCompute:
+      break;
+  }
+  return InstallSyscallFilter();
 }
 
 }  // namespace mlc::build

@@ -33,8 +33,9 @@ struct Limits {
   int64_t cpu_seconds = 30;                // of all threads together
   int open_files = 64;
   bool sandbox = true;  // false: limits only
-  enum class SandboxKind : uint8_t { kCompute, kDevice };
+  enum class SandboxKind : uint8_t { kCompute, kDevice, kCompiler };
   SandboxKind sandbox_kind = SandboxKind::kCompute;
+  std::string scratch = {};  // kCompiler: the folder that the child may write to
 };
 
 // OK if this kernel can sandbox such a child; else PERMISSION_DENIED with what is missing and what

@@ -136,4 +136,11 @@ Status InstallDeviceSyscallFilter() {
   return Refused();
 }
 
+Status InstallCompilerSyscallFilter() {
+  Filter filter = MakeCompilerFilter();
+  sock_fprog program = {static_cast<uint16_t>(filter.code().size()), filter.code().data()};
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0) return Status();
+  return Refused();
+}
+
 }  // namespace mlc::build

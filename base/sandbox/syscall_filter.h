@@ -12,5 +12,7 @@ namespace mlc::build {
 // threads. REQUIRES: no_new_privs is set.
 Status InstallSyscallFilter();
 Status InstallDeviceSyscallFilter();
+// For children that run a C compiler: a deny-list, too; Landlock limits their files.
+Status InstallCompilerSyscallFilter();
 
 }  // namespace mlc::build

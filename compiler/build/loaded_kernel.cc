@@ -1,5 +1,10 @@
 #include "compiler/build/loaded_kernel.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+
 #include "llvm/ExecutionEngine/RuntimeDyld.h"
 #include "llvm/ExecutionEngine/SectionMemoryManager.h"
 #include "llvm/Object/ELFObjectFile.h"
@@ -9,18 +14,70 @@ namespace mlc::build {
 
 namespace {
 
-// Kernels call nothing: whatever an object asks for is an error.
-class NoSymbols : public llvm::JITSymbolResolver {
+struct Function {
+  std::string_view name;
+  void* address;
+};
+
+template <typename Call>
+void* AddressOf(Call* call) {
+  return reinterpret_cast<void*>(call);
+}
+
+// Functions without any effect but on the memory that they are given.
+const Function kMathFunctions[] = {
+    {"memcpy", AddressOf<void*(void*, const void*, size_t)>(std::memcpy)},
+    {"memmove", AddressOf<void*(void*, const void*, size_t)>(std::memmove)},
+    {"memset", AddressOf<void*(void*, int, size_t)>(std::memset)},
+    {"expf", AddressOf<float(float)>(::expf)},
+    {"exp", AddressOf<double(double)>(::exp)},
+    {"exp2f", AddressOf<float(float)>(::exp2f)},
+    {"logf", AddressOf<float(float)>(::logf)},
+    {"log", AddressOf<double(double)>(::log)},
+    {"sinf", AddressOf<float(float)>(::sinf)},
+    {"sin", AddressOf<double(double)>(::sin)},
+    {"cosf", AddressOf<float(float)>(::cosf)},
+    {"cos", AddressOf<double(double)>(::cos)},
+    {"tanhf", AddressOf<float(float)>(::tanhf)},
+    {"tanh", AddressOf<double(double)>(::tanh)},
+    {"erff", AddressOf<float(float)>(::erff)},
+    {"erf", AddressOf<double(double)>(::erf)},
+    {"powf", AddressOf<float(float, float)>(::powf)},
+    {"pow", AddressOf<double(double, double)>(::pow)},
+    {"sqrtf", AddressOf<float(float)>(::sqrtf)},
+    {"sqrt", AddressOf<double(double)>(::sqrt)},
+    {"fmaf", AddressOf<float(float, float, float)>(::fmaf)},
+    {"floorf", AddressOf<float(float)>(::floorf)},
+    {"fmaxf", AddressOf<float(float, float)>(::fmaxf)},
+    {"fminf", AddressOf<float(float, float)>(::fminf)},
+};
+
+// Whatever else an object asks for is an error.
+class KnownSymbols : public llvm::JITSymbolResolver {
  public:
+  explicit KnownSymbols(ObjectCalls calls) : calls_(calls) {}
+
   void lookup(const LookupSet& symbols, OnResolvedFunction on_resolved) override {
-    LookupResult none;
-    if (symbols.empty()) return on_resolved(std::move(none));
-    on_resolved(llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                        "undefined symbol " + symbols.begin()->str()));
+    LookupResult found;
+    for (const llvm::StringRef symbol : symbols) {
+      const auto* function = std::find_if(
+          std::begin(kMathFunctions), std::end(kMathFunctions),
+          [&](const Function& known) { return known.name == std::string_view(symbol); });
+      if (calls_ == ObjectCalls::kNone || function == std::end(kMathFunctions)) {
+        return on_resolved(llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                                   "undefined symbol " + symbol.str()));
+      }
+      found[symbol] = llvm::JITEvaluatedSymbol(reinterpret_cast<uint64_t>(function->address),
+                                               llvm::JITSymbolFlags::Exported);
+    }
+    on_resolved(std::move(found));
   }
   llvm::Expected<LookupSet> getResponsibilitySet(const LookupSet& symbols) override {
     return LookupSet();
   }
+
+ private:
+  const ObjectCalls calls_;
 };
 
 llvm::Triple::ArchType HostArch() {
@@ -33,7 +90,7 @@ llvm::Triple::ArchType HostArch() {
 
 class RelocatedObject : public LoadedObject {
  public:
-  RelocatedObject() : linker_(memory_, resolver_) {}
+  explicit RelocatedObject(ObjectCalls calls) : resolver_(calls), linker_(memory_, resolver_) {}
 
   Status Load(const llvm::object::ObjectFile& object) {
     info_ = linker_.loadObject(object);
@@ -60,14 +117,14 @@ class RelocatedObject : public LoadedObject {
 
  private:
   llvm::SectionMemoryManager memory_;  // outlives the linker; unmaps in its destructor
-  NoSymbols resolver_;
+  KnownSymbols resolver_;
   mutable llvm::RuntimeDyld linker_;
   std::unique_ptr<llvm::RuntimeDyld::LoadedObjectInfo> info_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<LoadedObject>> LoadObject(std::string_view object) {
+Result<std::unique_ptr<LoadedObject>> LoadObject(std::string_view object, ObjectCalls calls) {
   const llvm::MemoryBufferRef bytes(llvm::StringRef(object.data(), object.size()), "object");
   auto parsed = llvm::object::ObjectFile::createELFObjectFile(bytes);
   if (!parsed) return DataLoss("not an object file: " + llvm::toString(parsed.takeError()));
@@ -75,7 +132,7 @@ Result<std::unique_ptr<LoadedObject>> LoadObject(std::string_view object) {
     return DataLoss("not a relocatable object of this machine: " +
                     (*parsed)->getFileFormatName().str());
   }
-  auto loaded = std::make_unique<RelocatedObject>();
+  auto loaded = std::make_unique<RelocatedObject>(calls);
   MLC_TRY(loaded->Load(**parsed));
   return std::unique_ptr<LoadedObject>(std::move(loaded));
 }

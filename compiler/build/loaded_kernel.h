@@ -3,6 +3,7 @@
 // functions are.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,8 +22,13 @@ class LoadedObject {
                                                    int count) const = 0;
 };
 
+// What an object may call. Generated kernels call nothing; kernels in C may call functions of the C
+// library that copy memory and compute (memcpy, expf, ...), and no others.
+enum class ObjectCalls : uint8_t { kNone, kMath };
+
 // Maps the object's code and data into memory and relocates it. DATA_LOSS for bytes that are not an
-// object of this machine.
-Result<std::unique_ptr<LoadedObject>> LoadObject(std::string_view object);
+// object of this machine, and for an object that calls something else.
+Result<std::unique_ptr<LoadedObject>> LoadObject(std::string_view object,
+                                                 ObjectCalls calls = ObjectCalls::kNone);
 
 }  // namespace mlc::build
