@@ -20,6 +20,8 @@ Made MakeCpu(const WorkerOptions& options, const std::string& probe_kernels) {
                                          .probe_kernels = probe_kernels,
                                          .llvm = options.llvm,
                                          .sandbox = options.sandbox,
+                                         .lenient = options.lenient,
+                                         .allow_user_kernels = options.allow_user_kernels,
                                          .run_timeout_ms = options.run_timeout_ms})));
 }
 

@@ -29,7 +29,7 @@ struct WorkerOptions {
   // If this machine cannot sandbox the runner of a GPU, run it without a sandbox instead of not at
   // all.
   bool lenient = false;
-  bool allow_user_kernels = false;  // GPUs also run user-supplied kernels
+  bool allow_user_kernels = false;  // also runs user-supplied kernels
   // Limits of CPU time for a trial with small tensors whose threads have a CPU each; otherwise the
   // deadlines are longer (child_limits.h).
   int64_t build_memory_bytes = int64_t{4} << 30;  // of a compiler, without the engine's memory

@@ -125,7 +125,9 @@ inline constexpr Setting kRows[] = {
     Own("sandbox", K::kText, kWorker,
         "sandbox of child processes: on (refuse what cannot be sandboxed here), best (run it "
         "without a sandbox), or off"),
-    Own("allow-user-kernels", K::kSwitch, kWorker, "for GPUs: also run user-supplied kernels"),
+    Own("allow-user-kernels", K::kSwitch, kWorker,
+        "also run user-supplied kernels: in CUDA on GPUs; in C on CPUs, with the machine's C "
+        "compiler"),
 };
 
 }  // namespace table

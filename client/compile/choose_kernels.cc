@@ -24,6 +24,7 @@ bool CanGenerate(const std::string& text, const graph::Workload& workload,
   if (schedule::IsUserKernel(*config)) {
     const Result<schedule::UserKernel> user_kernel = schedule::UserKernel::FromConfig(*config);
     return user_kernels == UserKernels::kUse && user_kernel.ok() &&
+           user_kernel->language == schedule::KernelLanguage::kCuda &&
            schedule::CheckFits(*user_kernel, target).ok();
   }
   return schedule::CheckConfig(workload, target, *config).ok();

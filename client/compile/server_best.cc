@@ -110,7 +110,9 @@ proto::BestRequest BestRequestOf(const graph::Program& program, const target::Ta
   for (const schedule::Family* family : schedule::Families()) {
     request.add_kernels(std::string(family->name()) + "/" + std::to_string(family->version()));
   }
-  if (user_kernels == UserKernels::kUse) request.add_kernels(schedule::UserKernelName());
+  if (user_kernels == UserKernels::kUse) {
+    for (const std::string& name : schedule::UserKernelNames()) request.add_kernels(name);
+  }
   for (const graph::Task& task : program.tasks) {
     request.add_workloads(task.workload.digest().ToText());
     if (transfer == Transfer::kUse) request.add_texts(task.workload.ToText());

@@ -12,7 +12,9 @@ proto::Capabilities CapabilitiesOf(const DeviceDescription& device) {
   for (const schedule::Family* family : schedule::Families()) {
     capabilities.add_kernels(std::string(family->name()) + "/" + std::to_string(family->version()));
   }
-  if (device.user_kernels) capabilities.add_kernels(schedule::UserKernelName());
+  if (device.user_kernels) {
+    for (const std::string& name : schedule::UserKernelNames()) capabilities.add_kernels(name);
+  }
   capabilities.set_devices(device.devices);
   capabilities.set_memory_bytes(device.memory_bytes);
   capabilities.set_llvm(device.llvm);

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/process/bytes.h"
+#include "compiler/build/c_compiler.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 
 namespace mlc::worker {
@@ -180,6 +181,20 @@ Result<BuiltKernel> CompileUserKernel(const graph::Workload& workload,
   return built;
 }
 
+Result<BuiltKernel> CompileCKernel(const graph::Workload& workload, const schedule::Config& config,
+                                   const target::Target& target, const CpuToolchain& tools) {
+  const schedule::UserKernel user_kernel = MLC_TRY(schedule::UserKernel::FromConfig(config));
+  MLC_TRY(schedule::CheckFits(user_kernel, target));
+  BuiltKernel built;
+  built.object = MLC_TRY(
+      build::CompileC(tools.c_compiler, tools.scratch, {user_kernel.source, user_kernel.options}));
+  const target::Dim3& grid = user_kernel.grid;
+  built.kernel = {user_kernel.entry, {{grid.x * grid.y * grid.z}, 0, 0}};
+  built.bindings = schedule::UserKernelBindings(workload);
+  built.is_c = true;
+  return built;
+}
+
 namespace {
 
 constexpr char kNoUserKernels[] =
@@ -206,15 +221,20 @@ double MsSince(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,
-                                const target::Target& target) {
+                                const target::Target& target, const CpuToolchain& tools) {
   const auto start = std::chrono::steady_clock::now();
   const schedule::Config point = MLC_TRY(schedule::Config::Parse(config));
-  if (schedule::IsUserKernel(point)) {
+  BuiltKernel built;
+  if (!schedule::IsUserKernel(point)) {
+    built = MLC_TRY(Compile(MLC_TRY(Lower(workload, point, target)), target));
+  } else if (tools.c_compiler.empty()) {
     return FailedPrecondition(
-        "this worker runs no user-supplied kernels on its CPU: they are CUDA "
-        "C++, for workers with a GPU and --allow-user-kernels");
+        "this worker runs no user-supplied kernels on its CPU: that needs --allow-user-kernels and "
+        "a C compiler (gcc or clang)");
+  } else {
+    built =
+        MLC_TRY(CompileCKernel(MLC_TRY(graph::Workload::Parse(workload)), point, target, tools));
   }
-  BuiltKernel built = MLC_TRY(Compile(MLC_TRY(Lower(workload, point, target)), target));
   built.build_ms = MsSince(start);
   return built;
 }
@@ -250,6 +270,7 @@ std::string Encode(const BuiltKernel& built) {
     out.Put(prepared.bytes);
   }
   out.Put(built.build_ms);
+  out.Put(built.is_c);
   return out.Take();
 }
 
@@ -272,6 +293,7 @@ Result<BuiltKernel> Decode(std::string_view bytes, const graph::Workload& worklo
     prepared.bytes = in.Get<int64_t>();
   }
   built.build_ms = in.Get<double>();
+  built.is_c = in.Get<bool>();
   if (!in.AtEnd() || !Fits(built, workload)) {
     return DataLoss("the build child sent something else than a kernel");
   }

@@ -44,6 +44,7 @@ struct BuiltKernel {
   std::vector<schedule::Binding> bindings;
   std::vector<PreparedPart> preparations;
   double build_ms = 0;
+  bool is_c = false;  // of a C compiler: it may call functions of the C library
 };
 
 // What a build for CUDA devices needs besides the target. If `nvrtc` is null, the build fails.
@@ -51,6 +52,12 @@ struct CudaToolchain {
   build::Nvrtc* nvrtc = nullptr;
   target::Target host;              // where preparations run
   bool allow_user_kernels = false;  // also builds user-supplied kernels
+};
+
+// What a build for a CPU needs besides the target.
+struct CpuToolchain {
+  std::string c_compiler;  // its path; empty: the build of a user-supplied kernel fails
+  std::string scratch;     // a folder for it
 };
 
 // Compiles a lowered kernel and its preparations into one object.
@@ -63,10 +70,13 @@ Result<BuiltKernel> CompileForDevice(const schedule::LoweredKernel& lowered,
 Result<BuiltKernel> CompileUserKernel(const graph::Workload& workload,
                                       const schedule::Config& config, const target::Target& target,
                                       const CudaToolchain& tools);
+// The same for a kernel in C, with the C compiler.
+Result<BuiltKernel> CompileCKernel(const graph::Workload& workload, const schedule::Config& config,
+                                   const target::Target& target, const CpuToolchain& tools);
 // Parses, lowers, verifies and compiles a config for a CPU. Runs in a build child.
-// FAILED_PRECONDITION for any user-supplied kernel.
+// FAILED_PRECONDITION for a user-supplied kernel if `tools` have no C compiler.
 Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,
-                                const target::Target& target);
+                                const target::Target& target, const CpuToolchain& tools = {});
 // The same for a CUDA device. FAILED_PRECONDITION for a user-supplied kernel if `tools` does not
 // allow them.
 Result<BuiltKernel> BuildKernel(std::string_view workload, std::string_view config,

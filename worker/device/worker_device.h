@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/measurement.h"
+#include "base/sandbox/sandbox.h"
 #include "base/status.h"
 #include "compiler/graph/workload.h"
 #include "compiler/target/target.h"
@@ -27,6 +28,8 @@ class KernelBuild {
 
   // Child side: builds the kernel. Errors of BuildKernel.
   virtual Result<BuiltKernel> Run(const std::string& workload, const std::string& config) = 0;
+  // Parent side, before the fork: adjusts the limits of the child that builds the config.
+  virtual void SetLimits(const std::string& /*config*/, build::Limits& /*limits*/) {}
   // The descriptors that the child keeps open.
   virtual std::vector<int> ChildDescriptors() const { return {}; }
   // Parent side: called after the fork.

@@ -58,6 +58,8 @@ bool Builders::StartOne(Job& job) {
   Child::Options child;
   child.limits = build::LimitsFor(work_);
   child.limits.sandbox = options_.sandbox;
+  build.SetLimits(job.trial.config, child.limits);
+  child.has_children = child.limits.sandbox_kind == build::Limits::SandboxKind::kCompiler;
   // What does not fit into a message is of no use to a runner.
   child.most_bytes = kMaxFrame;
   child.keep = build.ChildDescriptors();

@@ -1,11 +1,16 @@
-// The texts of a line or a small file: configs, user-supplied kernels, targets, launches, digests,
-// lock files, a job's options, quotas. Each is refused, or prints to a fixed point.
+// The texts of a line or a small file: configs, user-supplied kernels and their specifications,
+// targets, launches, digests, lock files, a job's options, quotas. Each is refused, or prints to a
+// fixed point.
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "compiler/package/lock_file.h"
+#include "compiler/schedule/cuda/user_kernel/tuned_kernel.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
+#include "compiler/schedule/kernel_spec/expression.h"
+#include "compiler/schedule/kernel_spec/kernel_spec.h"
 #include "compiler/schedule/space/config.h"
 #include "compiler/target/launch.h"
 #include "compiler/target/target.h"
@@ -35,11 +40,21 @@ void ReadUserKernel(const std::string& text) {
   (void)schedule::BriefConfig(text);
   if (!config.ok() || !schedule::IsUserKernel(*config)) return;
   const Result<schedule::UserKernel> user_kernel = schedule::UserKernel::FromConfig(*config);
-  if (!user_kernel.ok()) return;
+  if (!user_kernel.ok() || schedule::IsTunedKernel(*config)) return;
   const Result<schedule::Config> written = user_kernel->ToConfig();
   MLC_CHECK(written.ok()) << written.status().message() << "\n" << text;
   const Result<schedule::UserKernel> again = schedule::UserKernel::FromConfig(*written);
   MLC_CHECK(again.ok() && *again == *user_kernel) << text;
+}
+
+// An expression has a value or an error, in bounded time.
+void ReadExpression(const std::string& text) {
+  const std::vector<std::string> names = {"a", "b"};
+  const Result<schedule::Expression> expression = schedule::Expression::Parse(text, names);
+  if (!expression.ok()) return;
+  const std::vector<schedule::ExpressionValue> values = {int64_t{6}, std::string("x")};
+  const Result<schedule::ExpressionValue> value = expression->Evaluate(values);
+  MLC_CHECK(value.ok() || !value.status().message().empty()) << text;
 }
 
 void ReadTarget(const std::string& text) {
@@ -75,6 +90,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   mlc::RoundTrip<mlc::package::LockFile>(text);
   mlc::RoundTrip<mlc::Digest>(text);
   mlc::ReadUserKernel(text);
+  mlc::ReadExpression(text);
+  mlc::RoundTrip<mlc::schedule::KernelSpec>(text);
   mlc::ReadTarget(text);
   if (const auto extent = mlc::target::ParseDim3(text); extent.ok()) {
     const auto again = mlc::target::ParseDim3(extent->ToText());

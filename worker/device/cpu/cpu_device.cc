@@ -1,25 +1,66 @@
 #include "worker/device/cpu/cpu_device.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/machine/cpus.h"
 #include "base/machine/memory.h"
+#include "compiler/build/c_compiler.h"
+#include "compiler/schedule/space/config.h"
 #include "worker/device/cpu/batch.h"
 #include "worker/measure/calibration.h"
 
 namespace mlc::worker {
 namespace {
 
+// A folder of its own for a compiler, removed with what is in it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string path = (std::filesystem::temp_directory_path() / "mlc-kernel-XXXXXX").string();
+    if (mkdtemp(path.data()) != nullptr) path_ = path;
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code error;
+    if (!path_.empty()) std::filesystem::remove_all(path_, error);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;  // empty: it could not be made
+};
+
 class CpuBuild : public KernelBuild {
  public:
-  explicit CpuBuild(const target::Target& target) : target_(target) {}
+  CpuBuild(const target::Target& target, const std::string& c_compiler, bool lenient)
+      : target_(target), c_compiler_(c_compiler), lenient_(lenient) {}
+
+  void SetLimits(const std::string& config, build::Limits& limits) override {
+    if (c_compiler_.empty() || !config.starts_with(schedule::kUserKernel)) return;
+    scratch_ = std::make_unique<ScratchFolder>();
+    limits.sandbox_kind = build::Limits::SandboxKind::kCompiler;
+    limits.scratch = scratch_->path();
+    if (lenient_ && !build::CanSandbox(limits.sandbox_kind).ok()) limits.sandbox = false;
+  }
 
   Result<BuiltKernel> Run(const std::string& workload, const std::string& config) override {
-    return BuildKernel(workload, config, target_);
+    CpuToolchain tools;
+    if (scratch_ != nullptr) {
+      if (scratch_->path().empty()) return ResourceExhausted("no temporary folder can be made");
+      tools = {c_compiler_, scratch_->path()};
+    }
+    return BuildKernel(workload, config, target_, tools);
   }
 
  private:
   const target::Target& target_;
+  const std::string& c_compiler_;
+  const bool lenient_;
+  std::unique_ptr<ScratchFolder> scratch_;
 };
 
 }  // namespace
@@ -30,6 +71,11 @@ Result<std::unique_ptr<CpuDevice>> CpuDevice::Create(CpuDeviceOptions options) {
   device->probe_ = MLC_TRY(MachineProbe::Create(made.probe_kernels, made.target));
   if (made.target.fma_gflops <= 0) MLC_TRY(device->Calibrate());
   device->targets_ = {made.target};
+  if (made.allow_user_kernels) {
+    if (Result<std::string> found = build::FindCCompiler(); found.ok()) {
+      device->c_compiler_ = *std::move(found);
+    }
+  }
   return device;
 }
 
@@ -48,11 +94,13 @@ DeviceDescription CpuDevice::Describe(size_t /*target*/) const {
   description.kind = "CPU";
   description.memory_bytes = target::UsableMemory();
   description.llvm = options_.llvm;
+  description.user_kernels = !c_compiler_.empty();
   return description;
 }
 
 Result<std::unique_ptr<KernelBuild>> CpuDevice::NewBuild(size_t /*target*/) {
-  return std::unique_ptr<KernelBuild>(std::make_unique<CpuBuild>(target()));
+  return std::unique_ptr<KernelBuild>(
+      std::make_unique<CpuBuild>(target(), c_compiler_, options_.lenient));
 }
 
 bool CpuDevice::Submit(size_t /*target*/, const DeviceTask& task) {

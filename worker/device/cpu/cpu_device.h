@@ -20,6 +20,8 @@ struct CpuDeviceOptions {
   std::string probe_kernels;  // BuildProbeKernels(target)
   std::string llvm;           // its version
   bool sandbox = true;
+  bool lenient = false;             // see WorkerOptions
+  bool allow_user_kernels = false;  // in C, if the machine has a C compiler
   int64_t run_timeout_ms = 10'000;  // see WorkerOptions
 };
 
@@ -47,6 +49,7 @@ class CpuDevice : public WorkerDevice {
   const target::Target& target() const { return targets_.front(); }
 
   CpuDeviceOptions options_;
+  std::string c_compiler_;  // empty: user-supplied kernels are refused
   std::vector<target::Target> targets_;
   std::optional<MachineProbe> probe_;
   MachineState machine_;

@@ -35,6 +35,11 @@ bool WritesBetweenStrides(const graph::TensorType& type, const std::byte* output
   return std::any_of(copy.begin(), copy.end(), [](std::byte b) { return b != std::byte{0xff}; });
 }
 
+Result<std::unique_ptr<build::LoadedObject>> Load(const BuiltKernel& built) {
+  const auto calls = built.is_c ? build::ObjectCalls::kMath : build::ObjectCalls::kNone;
+  return build::LoadObject(built.object, calls);
+}
+
 }  // namespace
 
 struct Runner::Loaded {
@@ -150,7 +155,7 @@ void Runner::AddToSpread(std::byte* tensor, int64_t bytes, Spread& spread) const
 Status Runner::Bind(const RunTask& task, Loaded& loaded) {
   const graph::Workload& workload = *task.workload;
   const BuiltKernel& built = *task.built;
-  loaded.object = MLC_TRY(build::LoadObject(built.object));
+  loaded.object = MLC_TRY(Load(built));
   const int64_t copies = CopiesOf(task);
   const std::vector<int64_t> sizes = SizesOf(task, threads_);
   const int64_t scratch = sizes.back();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/schedule/cuda/user_kernel/packed_source.h"
+#include "compiler/schedule/cuda/user_kernel/tuned_kernel.h"
 
 namespace mlc::schedule {
 namespace {
@@ -57,6 +58,9 @@ bool SameNames(const Values& values, const Values& expected) {
 }  // namespace
 
 Result<Config> UserKernel::ToConfig() const {
+  if (language != KernelLanguage::kCuda) {
+    return InvalidArgument("a kernel in C needs a specification: mlc-tune --kernel");
+  }
   MLC_TRY(target::CheckLaunch(grid, block));
   MLC_TRY(CheckBlockBytes(block_bytes));
   const std::string packed = MLC_TRY(PackSource(source));
@@ -67,6 +71,9 @@ Result<Config> UserKernel::ToConfig() const {
 Result<UserKernel> UserKernel::FromConfig(const Config& config) {
   if (!IsUserKernel(config))
     return InvalidArgument(config.family + " is not a user-supplied kernel");
+  if (config.version == TunedKernel::kVersion) {
+    return MLC_TRY(TunedKernel::FromConfig(config)).Instantiate(config);
+  }
   if (config.version != kUserKernelVersion) {
     return FailedPrecondition("the kernel is of " + std::string(kUserKernel) + " version " +
                               std::to_string(config.version) + ", this build takes version " +
@@ -91,8 +98,12 @@ Result<UserKernel> UserKernel::FromConfig(const Config& config) {
   return user_kernel;
 }
 
-std::string UserKernelName() {
-  return std::string(kUserKernel) + "/" + std::to_string(kUserKernelVersion);
+std::vector<std::string> UserKernelNames() {
+  std::vector<std::string> names;
+  for (const int version : {kUserKernelVersion, TunedKernel::kVersion}) {
+    names.push_back(std::string(kUserKernel) + "/" + std::to_string(version));
+  }
+  return names;
 }
 
 std::string UserKernelName(std::string_view config) {
@@ -107,6 +118,10 @@ bool IsUserKernel(std::string_view config) {
 
 Status CheckFits(const UserKernel& user_kernel, const target::Target& target) {
   const auto* gpu = target.As<target::GpuTarget>();
+  if (user_kernel.language == KernelLanguage::kC) {
+    if (target.As<target::CpuTarget>() != nullptr) return Status();
+    return InvalidArgument("a kernel in C cannot run on " + target.ClassText());
+  }
   if (gpu == nullptr) {
     return InvalidArgument("a CUDA kernel cannot run on " + target.ClassText());
   }

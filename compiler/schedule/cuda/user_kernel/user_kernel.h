@@ -3,11 +3,10 @@
 //   user_kernel/1 blocks=4096 threads=256 block_bytes=0 entry=scale
 //   source=eJxLzs8tKEotLlbIS8xNVa...
 //
-// Logs, leases and lock files therefore store them like other configs. A kernel that older builds
-// do not accept (more extents than one, or a longer source) has version 2, which names all extents.
-// They belong to no family: no space contains them, no search proposes them, they are not
-// transferred to other shapes, and no model learns from their times. Only BuildKernel and the
-// package compile them, and only if that is allowed.
+// Logs, leases and lock files therefore store them like other configs. Version 2 is one config of a
+// kernel with tunable parameters (tuned_kernel.h). They belong to no family: no space contains
+// them, no search proposes them, they are not transferred to other shapes, and no model learns from
+// their times. Only BuildKernel and the package compile them, and only if that is allowed.
 //
 // The function takes the workload's operands in order, then its outputs, as pointers aligned to 16
 // bytes, in the layouts of the workload, and nothing else: no scratch. Thread-safe.
@@ -18,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/schedule/kernel_spec/kernel_spec.h"
 #include "compiler/schedule/space/family.h"
 #include "compiler/target/launch.h"
 
@@ -29,9 +29,12 @@ struct UserKernel {
   target::Dim3 grid = 1;    // in blocks
   target::Dim3 block = 32;  // in threads
   int64_t block_bytes = 0;  // dynamic shared memory of one block
+  // C for a CPU only of version 2: the function `entry`_p0 of runtime/abi.h, a block an iteration.
+  KernelLanguage language = KernelLanguage::kCuda;
+  std::vector<std::string> options = {};  // of the C compiler
 
-  // INVALID_ARGUMENT for errors of PackSource, for an entry that is not a name or not in the
-  // source, and for a launch that no device supports.
+  // A config of version 1. INVALID_ARGUMENT for C, for errors of PackSource, for an entry that is
+  // not a name or not in the source, and for a launch that no device supports.
   Result<Config> ToConfig() const;
   // INVALID_ARGUMENT for another form, or if ToConfig rejects the kernel; FAILED_PRECONDITION for
   // an unknown version.
@@ -39,15 +42,16 @@ struct UserKernel {
   friend bool operator==(const UserKernel&, const UserKernel&) = default;
 };
 
-// "user_kernel/1", with which workers and builds report that they accept such kernels.
-std::string UserKernelName();
-// The same for a config's text, which may have another version.
+// "user_kernel/1" and "user_kernel/2", with which workers and builds report that they accept such
+// kernels.
+std::vector<std::string> UserKernelNames();
+// The name of a config's text.
 std::string UserKernelName(std::string_view config);
 bool IsUserKernel(const Config& config);
 // The same for a config's text; cheap.
 bool IsUserKernel(std::string_view config);
-// INVALID_ARGUMENT if the target is not a CUDA device, or if a block needs more shared memory than
-// it has.
+// INVALID_ARGUMENT if the target does not run the language, or if a block needs more shared memory
+// than it has.
 Status CheckFits(const UserKernel& user_kernel, const target::Target& target);
 // The bindings of the parameters of such a kernel.
 std::vector<Binding> UserKernelBindings(const graph::Workload& workload);
