@@ -124,6 +124,7 @@ KernelSubmission FromWire(proto::SubmitUserKernelRequest&& wire) {
                        {kernel.blocks(), kernel.blocks_y(), kernel.blocks_z()},
                        {kernel.threads(), kernel.threads_y(), kernel.threads_z()},
                        kernel.block_bytes()};
+  submission.specification = std::move(*wire.mutable_specification());
   return submission;
 }
 

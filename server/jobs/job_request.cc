@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/schedule/admission.h"
+#include "compiler/schedule/cuda/user_kernel/tuned_kernel.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "db/whole_number.h"
 #include "server/search/user_kernel_strategy.h"
@@ -176,7 +177,25 @@ Result<JobRequest> ParseJobRequest(const Submission& request) {
   return job;
 }
 
+namespace {
+
+// The default config of the specification, as the job's.
+Result<JobRequest> ParseTunedKernelRequest(const KernelSubmission& request) {
+  JobRequest job = MLC_TRY(ParseJobRequest(request.job));
+  if (job.tasks.size() != 1) return InvalidArgument("a user-supplied kernel is for one workload");
+  const schedule::TunedKernel kernel = MLC_TRY(
+      schedule::TunedKernel::Open(MLC_TRY(schedule::KernelSpec::Parse(request.specification))));
+  const schedule::Config config = kernel.At(kernel.default_point());
+  MLC_TRY(schedule::CheckFits(MLC_TRY(kernel.Instantiate(config)), job.target));
+  MLC_TRY(schedule::CheckArguments(kernel.spec(), job.workloads.front()));
+  job.options.user_kernel = config.ToText();
+  return job;
+}
+
+}  // namespace
+
 Result<JobRequest> ParseUserKernelRequest(const KernelSubmission& request) {
+  if (!request.specification.empty()) return ParseTunedKernelRequest(request);
   Submission asked = request.job;
   asked.options.trials = kUserKernelTrials;
   asked.options.batch = kUserKernelTrials;

@@ -30,8 +30,9 @@ struct JobOptions {
   int batch = 16;
   int64_t models = 0;  // prior knowledge: the newest model in the log when the job began; 0: none
   std::vector<JobVariant> variants;  // none: one, in which tasks are used as often as they occur
-  // The config of a user-supplied kernel. If it is not empty, the job measures only this kernel; if
-  // it is empty, the job searches. Only requests that need the role admin set it.
+  // The config of a user-supplied kernel. If it is not empty, the job measures only this kernel or,
+  // for one with tunable parameters (tuned_kernel.h), searches its specification; if it is empty,
+  // the job searches the families. Only requests that need the role admin set it.
   std::string user_kernel;
 
   // The options as one line of JSON, as the log stores them.
@@ -58,7 +59,8 @@ Result<std::string> OwnerOf(const Submission& request, const Caller& caller);
 Result<JobRequest> ParseJobRequest(const Submission& request);
 
 // Parses a request for a user-supplied kernel; rejects all that UserKernel::ToConfig rejects. The
-// caller cannot choose the number of trials.
+// caller chooses the number of trials only of a
+// specification.
 Result<JobRequest> ParseUserKernelRequest(const KernelSubmission& request);
 
 // Parses a workload. INVALID_ARGUMENT if the server would spend too much on it

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
+#include "compiler/schedule/cuda/user_kernel/tuned_kernel.h"
 #include "costmodel/history/similar_workloads.h"
 #include "db/confirmed_best.h"
 #include "server/jobs/job_request.h"
@@ -21,10 +21,11 @@ constexpr size_t kMostOtherTargets = 4;
 constexpr int kFastestOfOthers = 3;
 
 // A config that does not parse is of a form that this program does not know; it is skipped. So is
-// user-supplied kernels: no search can vary them.
+// user-supplied kernels without parameters: no search can vary them.
 void AddTrial(const db::Record& record, std::vector<PriorTrial>& trials) {
   Result<schedule::Config> config = schedule::Config::Parse(record.config);
-  if (config.ok() && !schedule::IsUserKernel(*config)) {
+  if (!config.ok()) return;
+  if (!schedule::IsUserKernel(*config) || schedule::IsTunedKernel(*config)) {
     trials.push_back({*std::move(config), record.measurement, db::IsConfirmation(record)});
   }
 }

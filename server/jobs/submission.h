@@ -36,10 +36,11 @@ struct Submission {
   int64_t bytes = 0;                  // size of the message
 };
 
-// A request to measure one user-supplied kernel.
+// A request to measure one user-supplied kernel, or to search the configs of a specification.
 struct KernelSubmission {
   Submission job;
-  schedule::UserKernel kernel;
+  schedule::UserKernel kernel;  // without a specification
+  std::string specification;    // of a kernel with tunable parameters; empty: there is none
 };
 
 // The answer to a submission.

@@ -11,11 +11,11 @@
 #include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 #include "costmodel/problem.h"
-#include "server/search/candidate_source.h"
+#include "server/search/config_source.h"
 
 namespace mlc::server {
 
-class KernelCandidates : public CandidateSource {
+class KernelCandidates : public ConfigSource {
  public:
   KernelCandidates(graph::Workload workload, target::Target target);
   KernelCandidates(const KernelCandidates&) = delete;
@@ -29,9 +29,8 @@ class KernelCandidates : public CandidateSource {
                 std::span<float> features) const override;
   std::vector<PointRef> Defaults() const override;
 
-  schedule::Config ConfigOf(size_t family, const Point& point) const;
-  // The point of the config; empty if the config has another version or is not on the grid.
-  std::optional<PointRef> Find(const schedule::Config& config) const;
+  schedule::Config ConfigOf(size_t family, const Point& point) const override;
+  std::optional<PointRef> Find(const schedule::Config& config) const override;
 
  private:
   struct Entry {

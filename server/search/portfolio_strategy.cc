@@ -9,6 +9,7 @@
 #include "costmodel/features.h"
 #include "server/search/kernel_candidates.h"
 #include "server/search/portfolio.h"
+#include "server/search/tuned_candidates.h"
 
 namespace mlc::server {
 namespace {
@@ -53,44 +54,26 @@ Portfolio::SavedRows RowsOf(const std::vector<SavedModel>& models) {
   return rows;
 }
 
+// What earlier jobs measured of the candidates.
+std::vector<PortfolioTask::Known> KnownOf(const SearchTask& task, const ConfigSource& source) {
+  std::vector<PortfolioTask::Known> known;
+  for (const PriorTrial& prior : task.prior) {
+    const auto point = source.Find(prior.config);
+    if (!point) continue;
+    known.push_back(
+        {*point, EndingOf(prior.measurement), prior.measurement.median_ns, prior.confirmed});
+  }
+  return known;
+}
+
 class PortfolioStrategy : public Strategy {
  public:
-  explicit PortfolioStrategy(const SearchInput& input) {
-    std::vector<costmodel::Problem> problems;
-    for (const costmodel::SimilarWorkload& related : input.related) {
-      problems.push_back(costmodel::DescribeProblem(related.workload));
-    }
-    std::vector<PortfolioTask> tasks;
-    for (const SearchTask& task : input.tasks) {
-      auto source = std::make_unique<KernelCandidates>(task.workload, input.target);
-      sources_.push_back(source.get());
-      PortfolioTask entry;
-      entry.uses = {static_cast<double>(task.occurrences)};
-      if (!task.uses.empty()) entry.uses.assign(task.uses.begin(), task.uses.end());
-      for (const PriorTrial& prior : task.prior) {
-        const auto point = source->Find(prior.config);
-        if (!point) continue;
-        entry.known.push_back(
-            {*point, EndingOf(prior.measurement), prior.measurement.median_ns, prior.confirmed});
-      }
-      for (const costmodel::PriorConfig& prior :
-           PriorConfigsOf(task.workload, input.target, input.related, problems)) {
-        const bool transferred = prior.similar >= 0;
-        const auto point = source->Find(prior.config);
-        if (point)
-          entry.prior_configs.push_back({*point, transferred, transferred ? prior.expected_ns : 0});
-      }
-      for (const schedule::Config& config : task.of_other_targets) {
-        const auto here = costmodel::TransferConfig(config, task.workload, input.target);
-        const auto point = here ? source->Find(*here) : std::nullopt;
-        if (point) entry.of_other_devices.push_back(*point);
-      }
-      entry.source = std::move(source);
-      tasks.push_back(std::move(entry));
-    }
-    portfolio_ = std::make_unique<Portfolio>(std::move(tasks), RowsOf(input.models),
-                                             Portfolio::Options{input.trials, input.seed});
-  }
+  // `sources`: of the tasks, in order; the tasks own them.
+  PortfolioStrategy(std::vector<PortfolioTask> tasks, std::vector<const ConfigSource*> sources,
+                    const Portfolio::SavedRows& rows, Portfolio::Options options, bool keeps_models)
+      : sources_(std::move(sources)),
+        portfolio_(std::make_unique<Portfolio>(std::move(tasks), rows, options)),
+        keeps_models_(keeps_models) {}
 
   std::vector<Proposal> Propose(int count) override {
     std::vector<Proposal> batch;
@@ -145,6 +128,7 @@ class PortfolioStrategy : public Strategy {
 
   std::vector<SavedModel> Models() const override {
     std::vector<SavedModel> models;
+    if (!keeps_models_) return models;
     for (const auto& [family, rows] : portfolio_->Gathered()) {
       if (rows.size() == 0) continue;
       models.push_back({family, costmodel::FeatureSchema(), rows.ToBytes()});
@@ -161,15 +145,59 @@ class PortfolioStrategy : public Strategy {
                                                          pool.point(candidate));
   }
 
-  std::vector<const KernelCandidates*> sources_;  // owned by the portfolio
-  std::unique_ptr<Portfolio> portfolio_;
+  const std::vector<const ConfigSource*> sources_;  // owned by the portfolio
+  const std::unique_ptr<Portfolio> portfolio_;
+  const bool keeps_models_;
   std::map<Key, Pick> picks_;  // under way
 };
 
 }  // namespace
 
 std::unique_ptr<Strategy> MakePortfolioStrategy(SearchInput input) {
-  return std::make_unique<PortfolioStrategy>(std::move(input));
+  std::vector<costmodel::Problem> problems;
+  for (const costmodel::SimilarWorkload& related : input.related) {
+    problems.push_back(costmodel::DescribeProblem(related.workload));
+  }
+  std::vector<PortfolioTask> tasks;
+  std::vector<const ConfigSource*> sources;
+  for (const SearchTask& task : input.tasks) {
+    auto source = std::make_unique<KernelCandidates>(task.workload, input.target);
+    sources.push_back(source.get());
+    PortfolioTask entry;
+    entry.uses = {static_cast<double>(task.occurrences)};
+    if (!task.uses.empty()) entry.uses.assign(task.uses.begin(), task.uses.end());
+    entry.known = KnownOf(task, *source);
+    for (const costmodel::PriorConfig& prior :
+         PriorConfigsOf(task.workload, input.target, input.related, problems)) {
+      const bool transferred = prior.similar >= 0;
+      const auto point = source->Find(prior.config);
+      if (point)
+        entry.prior_configs.push_back({*point, transferred, transferred ? prior.expected_ns : 0});
+    }
+    for (const schedule::Config& config : task.of_other_targets) {
+      const auto here = costmodel::TransferConfig(config, task.workload, input.target);
+      const auto point = here ? source->Find(*here) : std::nullopt;
+      if (point) entry.of_other_devices.push_back(*point);
+    }
+    entry.source = std::move(source);
+    tasks.push_back(std::move(entry));
+  }
+  return std::make_unique<PortfolioStrategy>(
+      std::move(tasks), std::move(sources), RowsOf(input.models),
+      Portfolio::Options{input.trials, input.seed}, /*keeps_models=*/true);
+}
+
+std::unique_ptr<Strategy> MakeTunedKernelStrategy(const SearchInput& input,
+                                                  schedule::TunedKernel kernel) {
+  auto source = std::make_unique<TunedCandidates>(std::move(kernel), input.target);
+  const ConfigSource* const borrowed = source.get();
+  std::vector<PortfolioTask> tasks(1);
+  tasks[0].known = KnownOf(input.tasks.front(), *source);
+  tasks[0].prior_configs.push_back({source->Defaults().front(), false, 0});
+  tasks[0].source = std::move(source);
+  return std::make_unique<PortfolioStrategy>(
+      std::move(tasks), std::vector{borrowed}, Portfolio::SavedRows(),
+      Portfolio::Options{input.trials, input.seed}, /*keeps_models=*/false);
 }
 
 }  // namespace mlc::server

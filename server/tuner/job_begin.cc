@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "base/contain.h"
+#include "compiler/schedule/cuda/user_kernel/tuned_kernel.h"
 #include "server/jobs/search_input.h"
+#include "server/search/portfolio_strategy.h"
 #include "server/search/user_kernel_strategy.h"
 #include "server/tuner/job_runner.h"
 #include "server/tuner/timing_lock.h"
@@ -32,6 +34,16 @@ double FloorNs(double flops, const target::Target& target) {
     peak = std::max(peak, 2.0 * cpu->threads * cpu->Lanes(DType::kF32) * kSlowestClockGhz);
   }
   return flops / (peak * kPeakMargin);
+}
+
+// The search of the families, or what a user-supplied kernel needs.
+Result<std::unique_ptr<Strategy>> StrategyOf(const JobOptions& options, SearchInput input,
+                                             const StrategyFactory& usual) {
+  if (options.user_kernel.empty()) return usual(std::move(input));
+  schedule::Config config = MLC_TRY(schedule::Config::Parse(options.user_kernel));
+  if (!schedule::IsTunedKernel(config)) return MakeUserKernelStrategy(input, std::move(config));
+  schedule::TunedKernel kernel = MLC_TRY(schedule::TunedKernel::FromConfig(config));
+  return MakeTunedKernelStrategy(input, std::move(kernel));
 }
 
 }  // namespace
@@ -94,10 +106,6 @@ bool JobRunner::Calibrate(RunningJob& job) {
 Status JobRunner::OpenSearch(RunningJob& job, const db::JobRow& row) const {
   const JobOptions& options = job.spec.options;
   SearchInput input = MLC_TRY(SearchInputOf(context_.log, workloads_, row));
-  std::optional<schedule::Config> user_kernel;
-  if (!options.user_kernel.empty()) {
-    user_kernel = MLC_TRY(schedule::Config::Parse(options.user_kernel));
-  }
   JobRun::Plan plan;
   plan.job_id = job.spec.id;
   plan.target_class = job.spec.target_class;
@@ -107,8 +115,7 @@ Status JobRunner::OpenSearch(RunningJob& job, const db::JobRow& row) const {
   for (const db::JobTask& task : job.spec.tasks) plan.workloads.push_back(task.workload);
   const TimingLock quiet(context_.options.timing_lock);
   job.run = std::make_unique<JobRun>(
-      std::move(plan), user_kernel ? MakeUserKernelStrategy(input, *std::move(user_kernel))
-                                   : context_.options.strategy(std::move(input)));
+      std::move(plan), MLC_TRY(StrategyOf(options, std::move(input), context_.options.strategy)));
   return Status();
 }
 
