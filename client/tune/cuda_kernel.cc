@@ -9,7 +9,6 @@
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 
 namespace mlc::client {
-namespace {
 
 // Workloads have no data, so their texts are as short as sources.
 Result<std::string> ReadText(const std::string& path) {
@@ -23,8 +22,6 @@ Result<std::string> ReadText(const std::string& path) {
   if (text.size() <= schedule::kMaxSource) return text;
   return InvalidArgument("'" + path + "' is longer than 1 MiB");
 }
-
-}  // namespace
 
 Result<ModelTasks> ReadWorkload(const TuneOptions& options) {
   Result<graph::Workload> workload = graph::Workload::Parse(MLC_TRY(ReadText(options.workload)));

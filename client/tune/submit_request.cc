@@ -63,7 +63,9 @@ proto::SubmitJobRequest SubmitRequestOf(const TuneOptions& options, const ModelT
   }
   request.set_protocol(server::kWireProtocol);
   request.set_target(target.ToText());
-  const std::string& file = options.is_raw() ? options.cuda_kernel : options.model;
+  const std::string& file = !options.kernel.empty()        ? options.kernel
+                            : !options.cuda_kernel.empty() ? options.cuda_kernel
+                                                           : options.model;
   request.set_label(options.label.empty() ? file : options.label);
   request.set_user(user);
   *request.mutable_options() = JobOptionsOf(options);

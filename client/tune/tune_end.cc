@@ -38,6 +38,10 @@ void Report(const TuneOptions& options, const std::string& job, const server::Mo
   } else if (progress.state() == proto::CANCELLED) {
     words << (options.server.empty() ? "Interrupted" : "Cancelled")
           << "; everything measured is kept. Go on with:\n  " << options.Command() << std::endl;
+  } else if (!options.kernel.empty()) {
+    words << "A C header with the winners of all shapes and devices:\n  mlc-log header "
+          << (options.server.empty() ? ShellQuoted(options.log) : "LOG") << " "
+          << (model.tasks.empty() ? std::string("NAME") : model.tasks.front().label) << std::endl;
   } else if (options.is_raw()) {
     words << "mlc-compile takes it where it is the fastest of the log, and marks it as "
              "user-supplied."

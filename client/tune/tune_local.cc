@@ -67,6 +67,7 @@ Result<target::Target> LocalTargetOf(TuneOptions& options) {
 Result<ExitCode> TuneLocal(const TuneSession& session) {
   TuneOptions options = session.options;
   if (!options.report.empty()) MLC_TRY(html::CheckPageWritable(options.report));
+  MLC_TRY(SetKernelTarget(options));
   const target::Target target = MLC_TRY(LocalTargetOf(options));
   const TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));
   MLC_TRY(CheckLocal(options, target));

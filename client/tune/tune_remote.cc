@@ -57,6 +57,7 @@ Result<target::Target> TargetOf(TunerClient& server, TuneOptions& options) {
 
 Result<ExitCode> TuneRemote(const TuneSession& session) {
   TuneOptions options = session.options;
+  MLC_TRY(SetKernelTarget(options));
   TunerClient client = MLC_TRY(TunerClient::Connect(session.server));
   const target::Target target = MLC_TRY(TargetOf(client, options));
   const TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));

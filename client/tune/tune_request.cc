@@ -10,7 +10,9 @@
 #include "client/model/dims.h"
 #include "client/model/model_variants.h"
 #include "client/progress/model_info.h"
+#include "client/target/auto_target.h"
 #include "client/tune/cuda_kernel.h"
+#include "client/tune/kernel_file.h"
 #include "client/tune/submit_request.h"
 #include "compiler/front/front.h"
 
@@ -39,7 +41,29 @@ std::string UserName() {
   return name.substr(0, 64);
 }
 
+namespace {
+
+Result<TuneRequest> RequestOfKernel(const TuneOptions& options, const target::Target& target) {
+  const KernelFile file = MLC_TRY(ReadKernelFile(options));
+  MLC_TRY(CheckKernelTarget(file.spec, options, target));
+  TuneRequest tune;
+  tune.searches = false;
+  tune.model = InfoOf(file.tasks);
+  *tune.request.mutable_job() = SubmitRequestOf(options, file.tasks, target, UserName());
+  tune.request.set_specification(file.spec.ToText());
+  return tune;
+}
+
+}  // namespace
+
+Status SetKernelTarget(TuneOptions& options) {
+  if (options.kernel.empty() || options.target != kAutoTarget) return Status();
+  options.target = MLC_TRY(TargetOfKernel(options));
+  return Status();
+}
+
 Result<TuneRequest> TuneRequestOf(const TuneOptions& options, const target::Target& target) {
+  if (!options.kernel.empty()) return RequestOfKernel(options, target);
   const ModelTasks tasks =
       MLC_TRY(options.is_raw() ? ReadWorkload(options) : ReadModel(options, target));
   TuneRequest tune;

@@ -13,11 +13,15 @@
 namespace mlc::client {
 
 struct TuneRequest {
-  proto::SubmitUserKernelRequest request;  // has a kernel unless the job searches
-  bool searches = true;
+  proto::SubmitUserKernelRequest
+      request;           // has a kernel or a specification unless it is of a model
+  bool searches = true;  // a model
   server::ModelInfo model;
 };
 
+// With --kernel and without --target, sets the target by the kernel's language. Errors of
+// ReadKernelFile.
+Status SetKernelTarget(TuneOptions& options);
 // Reads the files that the options name. Errors of the functions that read them.
 Result<TuneRequest> TuneRequestOf(const TuneOptions& options, const target::Target& target);
 Result<proto::SubmitJobReply> Submit(TunerClient& client, const TuneRequest& tune);

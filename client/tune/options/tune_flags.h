@@ -42,6 +42,10 @@ inline constexpr std::tuple kTuneFlags{
          "instead of --model: file with a kernel in CUDA C++, to be checked and measured; at a "
          "server, for administrators"}
         .Repeated(R::kAgain),
+    Flag{&O::kernel, "--kernel", G::kKernel,
+         "instead of --model: file (.json, .toml) that specifies a kernel in CUDA C++ or C with "
+         "tunable parameters, to be tuned; at a server, for administrators"}
+        .Repeated(R::kAgain),
     Flag{&O::workload, "--workload", G::kKernel,
          "file with the workload, as mlc-compile --emit=tasks prints it"}
         .Repeated(R::kAgain),

@@ -148,6 +148,14 @@ std::string CheckKernel(const TuneOptions& options) {
   const bool some = options.is_raw() || !options.workload.empty() || !options.entry.empty() ||
                     options.grid || options.block || options.shared != 0;
   if (!some) return {};
+  if (!options.kernel.empty()) {
+    if (!options.model.empty() || !options.cuda_kernel.empty() || options.dry_run ||
+        !options.entry.empty() || options.grid || options.block || options.shared != 0) {
+      return "--kernel names a file with the launch: it goes without --model, --cuda-kernel, "
+             "--dry-run, --entry, --grid, --block and --shared";
+    }
+    return options.trials == 0 ? "--trials is required" : "";
+  }
   if (!options.model.empty() || options.trials != 0 || options.dry_run) {
     return "--cuda-kernel measures one kernel: it goes without --model, --trials and --dry-run";
   }
@@ -232,7 +240,8 @@ ParsedCommand ParseTuneCommand(int argc, const char* const* argv, const settings
     parsed.message = words.str();
     return parsed;
   }
-  if (parsed.options.is_raw() && app.count("--target") == 0) parsed.options.target = "cuda";
+  if (!parsed.options.cuda_kernel.empty() && app.count("--target") == 0)
+    parsed.options.target = "cuda";
   return parsed;
 }
 

@@ -38,6 +38,7 @@ struct TuneOptions {
   // For a user-supplied kernel: files, the function, its launch.
   std::string workload;
   std::string cuda_kernel;
+  std::string kernel;  // the specification of one with tunable parameters
   std::string entry;
   std::optional<target::Dim3> grid;
   std::optional<target::Dim3> block;
@@ -70,7 +71,8 @@ struct TuneOptions {
 
   int whole_model = -1;  // runners-up to time in the whole model; -1: by the trials
 
-  bool is_raw() const { return !cuda_kernel.empty(); }
+  // True if a user-supplied kernel takes the place of a model.
+  bool is_raw() const { return !cuda_kernel.empty() || !kernel.empty(); }
   // The address of the server and the options of the connection.
   transport::ChannelOptions Server() const;
   // The flags with which mlc-compile makes the same tasks of the model.
