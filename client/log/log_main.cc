@@ -14,6 +14,7 @@
 #include "base/process/standard_output.h"
 #include "base/version.h"
 #include "client/log/log_commands.h"
+#include "client/log/tuned_kernels.h"
 #include "client/model/dims.h"
 #include "client/model/sized_model.h"
 #include "client/model/tolerance_flag.h"
@@ -231,6 +232,20 @@ void AddReading(CLI::App& app, Flags& flags, int& code) {
   verify->callback([&] { code = Verify(flags); });
 }
 
+// Of user-supplied kernels with tunable parameters.
+void AddTunedKernels(CLI::App& app, Flags& flags, int& code) {
+  using Command = Result<std::string> (*)(const LogOptions&, const std::string&);
+  const auto add = [&](const char* name, const char* help, Command make) {
+    CLI::App* command = Begin(app, flags, kReading, name, help, " convolution");
+    command->add_option("KERNEL", flags.what, "KernelName of the specification")->required();
+    command->add_option("--target", flags.log.target, "class text; every target if not given");
+    command->callback([&flags, &code, make] { code = Print(make(flags.log, flags.what)); });
+  };
+  add("header", "a C header with the winners of a kernel that --kernel tuned", HeaderCommand);
+  add("results", "the records of a kernel that --kernel tuned, in the T4 format (JSON)",
+      ResultsCommand);
+}
+
 void AddReport(CLI::App& app, Flags& flags, int& code) {
   CLI::App* report =
       Begin(app, flags, kReading, "report", "one HTML file about a job", " -o report.html");
@@ -288,6 +303,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", VersionText("mlc-log"))->group("Common");
   app.require_subcommand(1);
   AddReading(app, flags, code);
+  AddTunedKernels(app, flags, code);
   AddReport(app, flags, code);
   AddMoving(app, flags, code);
   try {
