@@ -42,10 +42,11 @@ ALLOWED = {
     "client/service": "base base/machine base/rpc base/wire client/target compiler/backend compiler/target proto",
     "client/target": "base compiler/backend compiler/build compiler/runtime compiler/target",
     "client/tune": (
-        "base base/machine base/process base/rpc base/wire client/local client/model client/progress "
-        "base/html client/service client/target client/tune/options compiler/backend "
-        "compiler/front compiler/graph/onnx compiler/schedule/cuda/user_kernel compiler/schedule/space "
-        "compiler/target costmodel db/report proto server/search server/state"),
+        "base base/html base/machine base/process base/rpc base/settings base/wire client/local client/model "
+        "client/progress client/service client/target client/tune/options compiler/backend compiler/build "
+        "compiler/front compiler/graph/onnx compiler/schedule/cuda/user_kernel "
+        "compiler/schedule/kernel_spec compiler/schedule/space compiler/target costmodel db/report proto "
+        "server/search server/state"),
     "client/tune/options": "base base/process base/rpc base/settings client/model client/target compiler/target",
     "compiler/backend": (
         "compiler/graph/passes compiler/graph/physical compiler/schedule/cpu/attention "
@@ -120,8 +121,10 @@ ALLOWED = {
         "compiler/schedule/space compiler/target"),
     "compiler/schedule/cuda/tile": (
         "base compiler/ir compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space compiler/target"),
-    "compiler/schedule/cuda/user_kernel": "base compiler/schedule/space compiler/target",
+    "compiler/schedule/cuda/user_kernel": (
+        "base compiler/graph compiler/schedule/kernel_spec compiler/schedule/space compiler/target"),
     "compiler/schedule/fusion": "base compiler/graph compiler/ir compiler/schedule/space compiler/target",
+    "compiler/schedule/kernel_spec": "base compiler/target",
     "compiler/schedule/problem": "base compiler/graph compiler/schedule/fusion compiler/schedule/space compiler/target",
     "compiler/schedule/space": "base compiler/graph compiler/ir compiler/target",
     "compiler/target": "base compiler/types",
@@ -152,7 +155,9 @@ ALLOWED = {
         "base base/html base/rpc base/tls compiler/target db/report proto server/api server/metrics server/security "
         "server/state server/tuner server/workers"),
     "server/scheduler": "base",
-    "server/search": "base compiler/graph compiler/schedule/space compiler/target costmodel db",
+    "server/search": (
+        "base compiler/graph compiler/schedule/cuda/user_kernel compiler/schedule/space compiler/target "
+        "costmodel db"),
     "server/security": "base base/tls server/metrics",
     # What messages of the wire mean, for the server and its clients alike: no other part of the server below it.
     "server/state": "base compiler/graph compiler/schedule/space compiler/target costmodel proto",
@@ -171,10 +176,12 @@ ALLOWED = {
         "base base/process compiler/build compiler/codegen compiler/codegen/cuda compiler/graph "
         "compiler/schedule/cuda/user_kernel compiler/schedule/space compiler/target"),
     "worker/check": "base base/process base/sandbox compiler/graph compiler/graph/evaluate compiler/graph/physical",
-    "worker/device": "base base/process compiler/graph compiler/target worker/build worker/check",
+    "worker/device": (
+        "base base/process base/sandbox compiler/graph compiler/target worker/build worker/check"),
     "worker/device/cpu": (
         "base base/machine base/process base/sandbox compiler/build compiler/graph compiler/graph/physical "
-        "compiler/runtime compiler/target worker/build worker/check worker/device worker/measure"),
+        "compiler/runtime compiler/schedule/space compiler/target worker/build worker/check worker/device "
+        "worker/measure"),
     "worker/device/cuda": (
         "base compiler/build compiler/codegen/cuda compiler/graph compiler/graph/physical compiler/runtime "
         "worker/build worker/check worker/measure"),
