@@ -56,7 +56,8 @@ Result<std::string> CompileC(const std::string& compiler, const std::string& scr
   const std::string input = scratch + "/kernel.c", object = scratch + "/kernel.o",
                     errors = scratch + "/messages";
   std::ofstream(input, std::ios::binary) << source.text;
-  // No calls that a loader would have to resolve, nor data of the platform's linkers.
+  // No calls that a loader would have to resolve, nor data of the platform's linkers; -fpie, since
+  // the object is loaded above 4 GiB.
   std::vector<std::string> words = {compiler,
                                     "-x",
                                     "c",
@@ -64,7 +65,7 @@ Result<std::string> CompileC(const std::string& compiler, const std::string& scr
                                     "-O3",
                                     "-march=native",
                                     "-fno-math-errno",
-                                    "-fno-pic",
+                                    "-fpie",
                                     "-fno-stack-protector",
                                     "-fcf-protection=none",
                                     "-fno-asynchronous-unwind-tables",

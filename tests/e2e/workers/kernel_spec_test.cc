@@ -120,6 +120,16 @@ TEST_F(KernelSpecTest, WrongAndBrokenConfigsAreFoundAndTheRestIsTuned) {
   EXPECT_TRUE(broken);
 }
 
+// The addresses of tables do not fit the 32 bits that a compiler takes for granted in a program.
+TEST_F(KernelSpecTest, AKernelMayHaveTablesAndCallMathFunctions) {
+  Replace("gemm.c", "= sum[i][j];", "= sum[i][j] * expf(zero[(i + n) & 3]);");
+  Replace("gemm.c", "void gemm", "#include <math.h>\nstatic volatile float zero[4];\nvoid gemm");
+  ASSERT_EQ(Tune("tune", "gemm.toml", "4"), 0) << Output("tune");
+  for (const db::Record& record : Records()) {
+    EXPECT_EQ(record.measurement.outcome, Outcome::kOk) << record.measurement.detail;
+  }
+}
+
 TEST_F(KernelSpecTest, TheCompilerReadsNoFileOfTheUser) {
   if (!build::CanSandbox(build::Limits::SandboxKind::kCompiler).ok()) GTEST_SKIP() << "no landlock";
   std::ofstream(Path("secret.h")) << "secret words\n";
