@@ -120,7 +120,7 @@ class SpecReader {
           "CompilerOptions: '" + text.substr(0, 60) + "' is not supported: " +
           (spec_.language_ == KernelLanguage::kC
                ? "C takes -O1 to -O3, -Ofast, -ffast-math, -funroll-loops, -fopenmp-simd and -std="
-               : "CUDA takes none; write #pragma and __launch_bounds__ in the source"));
+               : "CUDA takes none; write #pragma in the source"));
     }
     return Status();
   }
