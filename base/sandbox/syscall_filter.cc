@@ -92,6 +92,12 @@ Status Refused() {
   return Internal(std::string("the kernel refuses the seccomp filter: ") + std::strerror(errno));
 }
 
+Status Install(Filter filter) {
+  sock_fprog program = {static_cast<uint16_t>(filter.code().size()), filter.code().data()};
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0) return Status();
+  return Refused();
+}
+
 }  // namespace
 
 void Begin(Filter& filter) {
@@ -119,12 +125,7 @@ void AllowOnItself(Filter& filter, long call, bool zero_is_itself) {
   });
 }
 
-Status InstallSyscallFilter() {
-  Filter filter = MakeFilter();
-  sock_fprog program = {static_cast<uint16_t>(filter.code().size()), filter.code().data()};
-  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0) return Status();
-  return Refused();
-}
+Status InstallSyscallFilter() { return Install(MakeFilter()); }
 
 Status InstallDeviceSyscallFilter() {
   Filter filter = MakeDeviceFilter();
@@ -136,11 +137,6 @@ Status InstallDeviceSyscallFilter() {
   return Refused();
 }
 
-Status InstallCompilerSyscallFilter() {
-  Filter filter = MakeCompilerFilter();
-  sock_fprog program = {static_cast<uint16_t>(filter.code().size()), filter.code().data()};
-  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0) return Status();
-  return Refused();
-}
+Status InstallCompilerSyscallFilter() { return Install(MakeCompilerFilter()); }
 
 }  // namespace mlc::build
