@@ -5,6 +5,7 @@
 #include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 // Of the kernel of that name, with tunable parameters.
 bool IsOf(const std::string& config, const std::string& name) {
-  return config.starts_with("user_kernel/2 ") &&
+  return schedule::IsTunedKernelText(config) &&
          config.find(" entry=" + name + " ") != std::string::npos;
 }
 
@@ -84,14 +85,30 @@ std::map<std::string, std::string> TargetNames(const std::vector<Winner>& winner
   return names;
 }
 
-std::string Definitions(const Winner& winner) {
+// The values of configs, most of which are of one specification: it is read once.
+class ValueReader {
+ public:
+  std::vector<std::pair<std::string, std::string>> TextsOf(const schedule::Config& config) {
+    if (!kernel_ || !kernel_->PointOf(config)) {
+      Result<schedule::TunedKernel> read = schedule::TunedKernel::FromConfig(config);
+      if (!read.ok()) return {};
+      kernel_ = *std::move(read);
+    }
+    return kernel_->TextsOf(config);
+  }
+
+ private:
+  std::optional<schedule::TunedKernel> kernel_;
+};
+
+std::string Definitions(const Winner& winner, ValueReader& reader) {
   std::string text = "/* " + winner.summary + ", workload " + winner.record.workload.ToText() +
                      ",\n   on " + winner.record.target + ":\n   " +
                      Format("%.3f us", winner.record.measurement.median_ns / 1e3) + ", record " +
                      std::to_string(winner.record.id) + " */\n";
   const Result<schedule::Config> config = schedule::Config::Parse(winner.record.config);
   if (!config.ok()) return text;
-  for (const auto& [parameter, value] : schedule::ValuesOf(*config)) {
+  for (const auto& [parameter, value] : reader.TextsOf(*config)) {
     text += "#define " + parameter + " " + value + "\n";
   }
   return text;
@@ -131,13 +148,13 @@ Json ValueJson(const std::string& text) {
   return number.is_number() ? number : Json(text);
 }
 
-Json ResultOf(const db::Record& record, const schedule::Config& config) {
+Json ResultOf(const db::Record& record, const schedule::Config& config, ValueReader& reader) {
   const Measurement& m = record.measurement;
   const bool is_right = m.outcome == Outcome::kOk;
   Json result;
   result["timestamp"] = TimeText(record.created_us);
   result["configuration"] = Json::object();
-  for (const auto& [parameter, value] : schedule::ValuesOf(config)) {
+  for (const auto& [parameter, value] : reader.TextsOf(config)) {
     result["configuration"][parameter] = ValueJson(value);
   }
   result["objectives"] = {"time"};
@@ -167,8 +184,9 @@ Result<std::string> HeaderCommand(const LogOptions& options, const std::string& 
   std::string text = "/* The fastest known values of the kernel " + name +
                      ", by device and shape; written by mlc-log header. */\n#ifndef " + prefix +
                      "_TUNED_H_\n#define " + prefix + "_TUNED_H_\n\n";
+  ValueReader reader;
   if (winners.size() == 1) {
-    text += Definitions(winners.front());
+    text += Definitions(winners.front(), reader);
   } else {
     std::string known;
     for (const Winner& winner : winners) {
@@ -176,7 +194,7 @@ Result<std::string> HeaderCommand(const LogOptions& options, const std::string& 
       const std::string shape =
           prefix + "_SHAPE_" + Upper(winner.record.workload.ToText().substr(0, 8));
       text += std::string(known.empty() ? "#if" : "#elif") + " defined(" + target +
-              ") && defined(" + shape + ")\n" + Definitions(winner);
+              ") && defined(" + shape + ")\n" + Definitions(winner, reader);
       known += " " + target + "+" + shape;
     }
     text += "#else\n#error \"define a target and a shape:" + known + "\"\n#endif\n";
@@ -192,11 +210,12 @@ Result<std::string> ResultsCommand(const LogOptions& options, const std::string&
   json["results"] = Json::array();
   db::RecordQuery query;
   if (!options.target.empty()) query.target = options.target;
+  ValueReader reader;
   for (const db::Record& record : MLC_TRY(log->List(query))) {
     // A trial that was not made says nothing of the config.
     if (!IsOf(record.config, name) || record.measurement.outcome == Outcome::kInfra) continue;
     const Result<schedule::Config> config = schedule::Config::Parse(record.config);
-    if (config.ok()) json["results"].push_back(ResultOf(record, *config));
+    if (config.ok()) json["results"].push_back(ResultOf(record, *config, reader));
   }
   if (json["results"].empty()) {
     return NotFound("the log has no record of a kernel '" + name +

@@ -186,17 +186,19 @@ bool IsTunedKernel(const Config& config) {
   return IsUserKernel(config) && config.version == TunedKernel::kVersion;
 }
 
-std::vector<std::pair<std::string, std::string>> ValuesOf(const Config& config) {
+bool IsTunedKernelText(std::string_view config) {
+  return config.starts_with(std::string(kUserKernel) + "/" + std::to_string(TunedKernel::kVersion) +
+                            " ");
+}
+
+std::vector<std::pair<std::string, std::string>> TunedKernel::TextsOf(const Config& config) const {
   std::vector<std::pair<std::string, std::string>> texts;
-  const Result<TunedKernel> kernel = TunedKernel::FromConfig(config);
-  if (!kernel.ok()) return texts;
-  const std::optional<ValueIndices> point = kernel->PointOf(config);
+  const std::optional<ValueIndices> point = PointOf(config);
   if (!point) return texts;
-  const std::vector<ExpressionValue> values = kernel->ValuesAt(*point);
+  const std::vector<ExpressionValue> values = ValuesAt(*point);
   for (size_t k = 0; k < values.size(); ++k) {
     const auto* word = std::get_if<std::string>(&values[k].value);
-    texts.emplace_back(kernel->spec().parameters()[k].name,
-                       word != nullptr ? *word : values[k].ToText());
+    texts.emplace_back(spec_.parameters()[k].name, word != nullptr ? *word : values[k].ToText());
   }
   return texts;
 }

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compiler/graph/workload.h"
@@ -38,6 +40,8 @@ class TunedKernel {
   std::optional<std::vector<uint16_t>> PointOf(const Config& config) const;
   // The default values, or the first ones found that the restrictions allow.
   const std::vector<uint16_t>& default_point() const { return default_point_; }
+  // The config's values by name, as C spells them. Empty if it is not of this specification.
+  std::vector<std::pair<std::string, std::string>> TextsOf(const Config& config) const;
   // What the config builds. INVALID_ARGUMENT for a config that is not of this specification or
   // that its restrictions forbid, and for its launch.
   Result<UserKernel> Instantiate(const Config& config) const;
@@ -59,7 +63,7 @@ class TunedKernel {
 Status CheckArguments(const KernelSpec& spec, const graph::Workload& workload);
 
 bool IsTunedKernel(const Config& config);
-// The config's values by name, as C spells them. Empty for another config.
-std::vector<std::pair<std::string, std::string>> ValuesOf(const Config& config);
+// The same of a config's text.
+bool IsTunedKernelText(std::string_view config);
 
 }  // namespace mlc::schedule
