@@ -2,13 +2,13 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <utility>
 
 #include "base/settings/toml_json.h"
 #include "client/tune/cuda_kernel.h"
 #include "compiler/build/c_compiler.h"
 #include "compiler/schedule/cuda/user_kernel/tuned_kernel.h"
+#include "compiler/schedule/kernel_spec/text_checks.h"
 
 namespace mlc::client {
 namespace {
@@ -16,16 +16,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Status ParseJson(const std::string& text, Json& json) {
-  constexpr int kMaxNesting = 32;
-  const auto shallow = [](int depth, Json::parse_event_t, const Json&) {
-    if (depth > kMaxNesting) throw std::invalid_argument("nested too deeply");
-    return true;
-  };
+  if (!schedule::IsShallow(text)) return InvalidArgument("nested too deeply");
   // The library throws for what is no JSON, with the position.
   try {
-    json = Json::parse(text, shallow);
+    json = Json::parse(text);
     return Status();
-  } catch (const std::exception& error) {
+  } catch (const Json::exception& error) {
     return InvalidArgument(error.what());
   }
 }

@@ -3,23 +3,20 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "compiler/schedule/kernel_spec/expression_lexer.h"
 
 namespace mlc::schedule {
 namespace {
 
 using Kind = SpecArgument::Kind;
 
-bool IsPartOfName(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 std::string ReplaceWord(const std::string& text, std::string_view word, std::string_view by) {
   std::string result;
   size_t from = 0;
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    const bool begins = at == 0 || !IsPartOfName(text[at - 1]);
+    const bool begins = at == 0 || !IsNameCharacter(text[at - 1]);
     const size_t end = at + word.size();
-    if (!begins || (end < text.size() && IsPartOfName(text[end]))) continue;
+    if (!begins || (end < text.size() && IsNameCharacter(text[end]))) continue;
     result.append(text, from, at - from).append(by);
     from = end;
   }
