@@ -55,7 +55,10 @@ Result<std::string> CompileC(const std::string& compiler, const std::string& scr
                              const CSource& source) {
   const std::string input = scratch + "/kernel.c", object = scratch + "/kernel.o",
                     errors = scratch + "/messages";
-  std::ofstream(input, std::ios::binary) << source.text;
+  if (!(std::ofstream(input, std::ios::binary) << source.text).flush()) {
+    return ResourceExhausted(
+        "cannot write the kernel's source for the C compiler: is the disk full?");
+  }
   // No calls that a loader would have to resolve, nor data of the platform's linkers; -fpie, since
   // the object is loaded above 4 GiB.
   std::vector<std::string> words = {compiler,
@@ -79,7 +82,7 @@ Result<std::string> CompileC(const std::string& compiler, const std::string& scr
   while (waitpid(child, &end, 0) < 0 && errno == EINTR) {
   }
   std::string messages = ReadFile(errors).substr(0, kMaxMessages);
-  // Where it lies is no business of the kernel's author.
+  // The author of the kernel sees the source alone.
   for (size_t at = messages.find(scratch); at != std::string::npos; at = messages.find(scratch)) {
     messages.erase(at, scratch.size() + 1);
   }
