@@ -78,9 +78,12 @@ Result<std::set<int64_t>> ParseList(const std::string& argument, std::string_vie
 // A size is padded by a third at most, by more only below 4.
 std::set<int64_t> UsualClasses(int64_t most) {
   std::set<int64_t> classes;
-  for (int64_t power = 1; power<most; power = power> most / 2 ? most : 2 * power) {
+  int64_t power = 1;
+  while (power < most) {
     classes.insert(power);
     if (power > 1 && power / 2 < most - power) classes.insert(power + power / 2);
+    if (power > most / 2) break;
+    power *= 2;
   }
   return classes;
 }

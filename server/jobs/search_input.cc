@@ -20,8 +20,8 @@ constexpr int kFastestPrior = 64;
 constexpr size_t kMostOtherTargets = 4;
 constexpr int kFastestOfOthers = 3;
 
-// A config that does not parse is of a form that this program does not know; it is skipped. So is
-// user-supplied kernels without parameters: no search can vary them.
+// A config that does not parse is of a form that this program does not know; it is skipped. So
+// are user-supplied kernels without parameters: no search can vary them.
 void AddTrial(const db::Record& record, std::vector<PriorTrial>& trials) {
   Result<schedule::Config> config = schedule::Config::Parse(record.config);
   if (!config.ok()) return;
