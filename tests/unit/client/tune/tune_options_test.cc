@@ -236,12 +236,15 @@ TEST(TuneOptionsTest, EachFlagOfTheTableIsReadAndGoesWhereItsRowSays) {
     if (!is_local) words = {"--server", "lab"};
     // They need each other, and go without a model.
     const bool of_kernel = flag.info.group == FlagGroup::kKernel;
+    // A specification has the launch in it.
+    const bool needs_launch = of_kernel && name != "--kernel";
     for (const char* word : {"--cuda-kernel", "--workload", "--entry"}) {
-      if (of_kernel && name != word) words.insert(words.end(), {word, "file"});
+      if (needs_launch && name != word) words.insert(words.end(), {word, "file"});
     }
     for (const char* word : {"--grid", "--block"}) {
-      if (of_kernel && name != word) words.insert(words.end(), {word, "8"});
+      if (needs_launch && name != word) words.insert(words.end(), {word, "8"});
     }
+    if (name == "--kernel") words.insert(words.end(), {"--trials", "5"});
     for (const char* word : {"--model", "--trials"}) {
       if (!of_kernel && name != word) words.insert(words.end(), {word, "5"});
     }
