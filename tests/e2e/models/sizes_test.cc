@@ -72,6 +72,21 @@ class Sizes : public ::testing::Test {
   static Words Dims(int64_t batch, int64_t length) {
     return {"--dim", "batch=" + std::to_string(batch), "--dim", "length=" + std::to_string(length)};
   }
+  // Inputs of one size with what the reference computes of them, in its folder `expected`.
+  std::string Evaluated(int64_t batch, int64_t length) const {
+    const std::string inputs = Inputs(batch, length);
+    Words reference = {kRun,        "--reference",       model_, "--inputs", inputs,
+                       "--outputs", inputs + "/expected"};
+    const Words dims = Dims(batch, length);
+    reference.insert(reference.end(), dims.begin(), dims.end());
+    const Finished evaluated = RunProgram(reference);
+    EXPECT_EQ(evaluated.exit_code, 0) << evaluated.output;
+    return inputs;
+  }
+  static Words CheckOf(const std::string& library, const std::string& inputs) {
+    return {kRun,     library, "--inputs",  inputs, "--check", inputs + "/expected",
+            "--rtol", "1e-5",  "--threads", "2"};
+  }
   Json ReportOf(const std::string& library) const {
     std::ifstream file(library + "/report.json");
     return Json::parse(file);
@@ -89,17 +104,10 @@ TEST_F(Sizes, EachSizeRunsAsEvaluated) {
   EXPECT_THAT(compiled.output, HasSubstr("all 8 sizes: "));
   for (const int64_t batch : {1, 4}) {
     for (const int64_t length : {12, 3, 9, 6}) {
-      const std::string inputs = Inputs(batch, length);
-      const std::string expected = inputs + "/expected";
-      Words reference = {kRun, "--reference", model_, "--inputs", inputs, "--outputs", expected};
-      const Words dims = Dims(batch, length);
-      reference.insert(reference.end(), dims.begin(), dims.end());
-      const Finished evaluated = RunProgram(reference);
-      ASSERT_EQ(evaluated.exit_code, 0) << evaluated.output;
-      Words check = {kRun,     library,  "--inputs", inputs,      "--check",
-                     expected, "--rtol", "1e-5",     "--threads", "2"};
+      Words check = CheckOf(library, Evaluated(batch, length));
       const Finished by_inputs = RunProgram(check);
       EXPECT_EQ(by_inputs.exit_code, 0) << by_inputs.output;
+      const Words dims = Dims(batch, length);
       check.insert(check.end(), dims.begin(), dims.end());
       EXPECT_EQ(RunProgram(check).exit_code, 0) << "with the sizes said";
     }
@@ -134,15 +142,7 @@ TEST_F(Sizes, EverySizeOfARangeRunsAsEvaluated) {
   const std::pair<int64_t, int64_t> sizes[] = {{1, 2}, {5, 13}, {3, 5}, {2, 6},
                                                {4, 9}, {5, 10}, {1, 3}, {2, 12}};
   for (const auto& [batch, length] : sizes) {
-    const std::string inputs = Inputs(batch, length);
-    const std::string expected = inputs + "/expected";
-    Words reference = {kRun, "--reference", model_, "--inputs", inputs, "--outputs", expected};
-    const Words dims = Dims(batch, length);
-    reference.insert(reference.end(), dims.begin(), dims.end());
-    const Finished evaluated = RunProgram(reference);
-    ASSERT_EQ(evaluated.exit_code, 0) << evaluated.output;
-    const Finished checked = RunProgram({kRun, library, "--inputs", inputs, "--check", expected,
-                                         "--rtol", "1e-5", "--threads", "2"});
+    const Finished checked = RunProgram(CheckOf(library, Evaluated(batch, length)));
     EXPECT_EQ(checked.exit_code, 0) << batch << "x" << length << ": " << checked.output;
   }
   Words beyond = {kRun, library};
