@@ -99,6 +99,8 @@ def _torchvision(name):
     kinds = {"weights": None}
     if name in models.list_models(module=models.segmentation) or name in models.list_models(module=models.detection):
         kinds["weights_backbone"] = None
+        if name in models.list_models(module=models.detection):  # every box counts: one that is sure of itself takes training
+            kinds["box_score_thresh" if "rcnn" in name else "score_thresh"] = 0.0
     elif name in ("googlenet", "inception_v3"):
         kinds |= {"aux_logits": False, "init_weights": False}
     module = models.get_model(name, **kinds)
@@ -172,10 +174,34 @@ def _transformers(name):
     return AutoModel.from_config(config), (), inputs
 
 
+def _statistics(norm, inputs):
+    values = inputs[0]
+    if values.numel() > values.shape[1]:
+        over = [axis for axis in range(values.dim()) if axis != 1]
+        norm.running_mean.copy_(values.mean(over))
+        norm.running_var.copy_(values.var(over, unbiased=False) + 1e-3)
+
+
+def _expose(module, args, kwargs):
+    """Initial weights hide wrong values: a head of zeros, layer scales of 1e-6, batch norms that let activations vanish.
+    Constant weights get noise here, and batch norms the statistics of what comes in."""
+    with torch.no_grad():
+        for weight in module.parameters():
+            if weight.numel() > 1 and weight.is_floating_point() and weight.min() == weight.max():
+                weight += 0.05 * torch.randn_like(weight)
+        norms = [part for part in module.modules() if getattr(part, "running_var", None) is not None]
+        hooks = [norm.register_forward_pre_hook(_statistics) for norm in norms]
+        if hooks:
+            module(*args, **kwargs)
+        for hook in hooks:
+            hook.remove()
+    return module
+
+
 def make(name):
     """(module, arguments, arguments by name); the same weights in each process."""
     torch.manual_seed(1)
     suite, _, model = name.partition("/")
     with contextlib.redirect_stdout(io.StringIO()):
         made = {"torchvision": _torchvision, "timm": _timm, "transformers": _transformers}[suite](model)
-    return made[0].eval(), *made[1:]
+    return _expose(made[0].eval(), *made[1:]), *made[1:]
