@@ -1,10 +1,6 @@
 #include "compiler/build/loaded_kernel.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <iterator>
-
+#include "compiler/build/math_calls.h"
 #include "llvm/ExecutionEngine/RuntimeDyld.h"
 #include "llvm/ExecutionEngine/SectionMemoryManager.h"
 #include "llvm/Object/ELFObjectFile.h"
@@ -14,44 +10,6 @@ namespace mlc::build {
 
 namespace {
 
-struct Function {
-  std::string_view name;
-  void* address;
-};
-
-template <typename Call>
-void* AddressOf(Call* call) {
-  return reinterpret_cast<void*>(call);
-}
-
-// Functions without any effect but on the memory that they are given.
-const Function kMathFunctions[] = {
-    {"memcpy", AddressOf<void*(void*, const void*, size_t)>(std::memcpy)},
-    {"memmove", AddressOf<void*(void*, const void*, size_t)>(std::memmove)},
-    {"memset", AddressOf<void*(void*, int, size_t)>(std::memset)},
-    {"expf", AddressOf<float(float)>(::expf)},
-    {"exp", AddressOf<double(double)>(::exp)},
-    {"exp2f", AddressOf<float(float)>(::exp2f)},
-    {"logf", AddressOf<float(float)>(::logf)},
-    {"log", AddressOf<double(double)>(::log)},
-    {"sinf", AddressOf<float(float)>(::sinf)},
-    {"sin", AddressOf<double(double)>(::sin)},
-    {"cosf", AddressOf<float(float)>(::cosf)},
-    {"cos", AddressOf<double(double)>(::cos)},
-    {"tanhf", AddressOf<float(float)>(::tanhf)},
-    {"tanh", AddressOf<double(double)>(::tanh)},
-    {"erff", AddressOf<float(float)>(::erff)},
-    {"erf", AddressOf<double(double)>(::erf)},
-    {"powf", AddressOf<float(float, float)>(::powf)},
-    {"pow", AddressOf<double(double, double)>(::pow)},
-    {"sqrtf", AddressOf<float(float)>(::sqrtf)},
-    {"sqrt", AddressOf<double(double)>(::sqrt)},
-    {"fmaf", AddressOf<float(float, float, float)>(::fmaf)},
-    {"floorf", AddressOf<float(float)>(::floorf)},
-    {"fmaxf", AddressOf<float(float, float)>(::fmaxf)},
-    {"fminf", AddressOf<float(float, float)>(::fminf)},
-};
-
 // Whatever else an object asks for is an error.
 class KnownSymbols : public llvm::JITSymbolResolver {
  public:
@@ -60,14 +18,13 @@ class KnownSymbols : public llvm::JITSymbolResolver {
   void lookup(const LookupSet& symbols, OnResolvedFunction on_resolved) override {
     LookupResult found;
     for (const llvm::StringRef symbol : symbols) {
-      const auto* function = std::find_if(
-          std::begin(kMathFunctions), std::end(kMathFunctions),
-          [&](const Function& known) { return known.name == std::string_view(symbol); });
-      if (calls_ == ObjectCalls::kNone || function == std::end(kMathFunctions)) {
-        return on_resolved(llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                                   "undefined symbol " + symbol.str()));
+      const std::string_view name(symbol);
+      void* const address = calls_ == ObjectCalls::kNone ? nullptr : FindMathFunction(name);
+      if (address == nullptr) {
+        return on_resolved(
+            llvm::createStringError(llvm::inconvertibleErrorCode(), MessageOf(symbol.str())));
       }
-      found[symbol] = llvm::JITEvaluatedSymbol(reinterpret_cast<uint64_t>(function->address),
+      found[symbol] = llvm::JITEvaluatedSymbol(reinterpret_cast<uint64_t>(address),
                                                llvm::JITSymbolFlags::Exported);
     }
     on_resolved(std::move(found));
@@ -77,6 +34,11 @@ class KnownSymbols : public llvm::JITSymbolResolver {
   }
 
  private:
+  std::string MessageOf(const std::string& symbol) const {
+    if (calls_ == ObjectCalls::kNone) return "undefined symbol " + symbol;
+    return "the kernel calls '" + symbol +
+           "', which is not there: it may call memcpy, memmove, memset and functions of math.h";
+  }
   const ObjectCalls calls_;
 };
 

@@ -8,6 +8,7 @@
 #include "base/machine/cpus.h"
 #include "base/machine/memory.h"
 #include "compiler/build/c_compiler.h"
+#include "compiler/build/math_calls.h"
 #include "compiler/schedule/space/config.h"
 #include "worker/device/cpu/batch.h"
 #include "worker/measure/calibration.h"
@@ -74,6 +75,7 @@ Result<std::unique_ptr<CpuDevice>> CpuDevice::Create(CpuDeviceOptions options) {
   if (made.allow_user_kernels) {
     if (Result<std::string> found = build::FindCCompiler(); found.ok()) {
       device->c_compiler_ = *std::move(found);
+      build::OpenVectorMath();  // the children that run kernels may open no files
     }
   }
   return device;
