@@ -49,9 +49,15 @@ Result<graph::Workload> WorkloadOf(const TuneOptions& options, const Json& kerne
     where = "'" + file + "'";
   }
   if (text.empty()) {
+    // The results that stand in files belong to inputs that stand in files. Workers draw new inputs
+    // for every check, or a kernel could pass that is right for these alone.
+    const bool has_results = kernel.contains("ReferenceArguments");
     return InvalidArgument(
         options.kernel +
-        ": what the kernel computes is not said: give --workload FILE, or Workload or WorkloadFile "
+        (has_results ? ": ReferenceArguments have the results of one set of inputs, "
+                       "while workers check on random inputs; "
+                     : ": ") +
+        "what the kernel computes is not said: give --workload FILE, or Workload or WorkloadFile "
         "in KernelSpecification (docs/reference/kernel-spec.md)");
   }
   Result<graph::Workload> workload = graph::Workload::Parse(text);

@@ -19,7 +19,8 @@ nlohmann::ordered_json ToJson(const ExpressionValue& value) {
   return std::get<std::string>(value.value);
 }
 
-nlohmann::ordered_json ToJson(const SpecArgument& argument) {
+// `order`: among the arguments of its kind.
+nlohmann::ordered_json ToJson(const SpecArgument& argument, size_t order) {
   nlohmann::ordered_json json;
   if (!argument.name.empty()) json["Name"] = argument.name;
   json["Type"] = argument.type;
@@ -28,6 +29,7 @@ nlohmann::ordered_json ToJson(const SpecArgument& argument) {
     json["FillValue"] = ToJson(argument.value);
   } else {
     json["AccessType"] = argument.kind == Kind::kOutput ? "WriteOnly" : "ReadOnly";
+    if (argument.operand != order) json["Operand"] = argument.operand;
   }
   return json;
 }
@@ -93,7 +95,10 @@ std::string KernelSpec::ToText() const {
   kernel["LocalSize"] = Axes(launch_.threads);
   kernel["GlobalSize"] = Axes(launch_.blocks);
   if (launch_.shared_bytes != "0") kernel["SharedMemory"] = launch_.shared_bytes;
-  for (const SpecArgument& argument : arguments_) kernel["Arguments"].push_back(ToJson(argument));
+  size_t orders[3] = {};
+  for (const SpecArgument& argument : arguments_) {
+    kernel["Arguments"].push_back(ToJson(argument, orders[static_cast<size_t>(argument.kind)]++));
+  }
   kernel["Source"] = source_;
   return json.dump();
 }

@@ -31,6 +31,9 @@ struct SpecArgument {
   Kind kind = Kind::kInput;
   std::string type;       // "float", "int32", ...
   ExpressionValue value;  // of a scalar
+  // Of a vector: which of the workload's inputs or outputs it is, in the order of arguments unless
+  // the specification says otherwise.
+  size_t operand = 0;
 };
 
 // Expressions, as texts.

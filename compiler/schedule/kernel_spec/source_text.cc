@@ -58,8 +58,6 @@ std::string Definitions(const KernelSpec& spec, const std::vector<ExpressionValu
 template <typename Pointer>
 std::string CallArguments(const KernelSpec& spec, const Pointer& pointer) {
   std::string text;
-  size_t inputs = 0;
-  size_t outputs = 0;
   for (const SpecArgument& argument : spec.arguments()) {
     if (!text.empty()) text += ", ";
     const std::string type(TypeText(argument.type));
@@ -68,8 +66,8 @@ std::string CallArguments(const KernelSpec& spec, const Pointer& pointer) {
       continue;
     }
     const bool reads = argument.kind == Kind::kInput;
-    text += "(" + std::string(reads ? "const " : "") + type + "*)" +
-            pointer(reads, reads ? inputs++ : outputs++);
+    text +=
+        "(" + std::string(reads ? "const " : "") + type + "*)" + pointer(reads, argument.operand);
   }
   return text;
 }

@@ -257,9 +257,34 @@ class SpecReader {
       if (!argument.ok()) return argument.status().WithPrefix(where);
       spec_.arguments_.push_back(*std::move(argument));
     }
-    const auto writes = [](const SpecArgument& a) { return a.kind == SpecArgument::Kind::kOutput; };
-    if (std::any_of(spec_.arguments_.begin(), spec_.arguments_.end(), writes)) return Status();
+    MLC_TRY(PlaceOperands(list, SpecArgument::Kind::kInput));
+    if (MLC_TRY(PlaceOperands(list, SpecArgument::Kind::kOutput)) > 0) return Status();
     return InvalidArgument("Arguments: none is WriteOnly: the kernel has no output");
+  }
+
+  // Returns how many arguments are of the kind: each is one of as many operands of the workload.
+  Result<size_t> PlaceOperands(const Json& list, SpecArgument::Kind kind) {
+    size_t count = 0;
+    std::set<int64_t> places;
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (spec_.arguments_[i].kind != kind) continue;
+      const Json* given = Find(list[i], "Operand");
+      if (given != nullptr && !given->is_number_integer()) return NeedsA("Operand", "an integer");
+      const int64_t place = given != nullptr ? given->get<int64_t>() : static_cast<int64_t>(count);
+      places.insert(place);
+      spec_.arguments_[i].operand = static_cast<size_t>(place);
+      ++count;
+    }
+    // Distinct, from 0, without a gap.
+    if (places.size() == count &&
+        (count == 0 ||
+         (*places.begin() == 0 && *places.rbegin() + 1 == static_cast<int64_t>(count)))) {
+      return count;
+    }
+    return InvalidArgument(
+        "Operand: the vectors that are ReadOnly are numbered from 0, each with a number of its "
+        "own; "
+        "so are those that are WriteOnly");
   }
 
   Result<SpecArgument> Argument(const Json& entry) {

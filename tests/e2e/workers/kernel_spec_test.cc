@@ -134,6 +134,26 @@ TEST_F(KernelSpecTest, AKernelMayHaveTablesAndCallMathFunctions) {
   }
 }
 
+// Compilers make vectors of such loops, and call a library of vector functions.
+TEST_F(KernelSpecTest, AKernelMayCallMathFunctionsInLoopsUnderFastMath) {
+  Replace("gemm.c", "= sum[i][j];", "= logf(expf(sum[i][j])) + sinf(0.0f * sum[i][j]);");
+  Replace("gemm.c", "void gemm", "#include <math.h>\nvoid gemm");
+  ASSERT_EQ(Tune("tune", "gemm.toml", "4"), 0) << Output("tune");
+  for (const db::Record& record : Records()) {
+    EXPECT_EQ(record.measurement.outcome, Outcome::kOk) << record.measurement.detail;
+  }
+}
+
+TEST_F(KernelSpecTest, AKernelThatCallsAnythingElseIsToldSo) {
+  Replace("gemm.c", "= sum[i][j];", "= sum[i][j] * (float)rand();");
+  Replace("gemm.c", "void gemm", "#include <stdlib.h>\nvoid gemm");
+  EXPECT_NE(Tune("tune", "gemm.toml", "2"), 0);
+  ASSERT_FALSE(Records().empty());
+  for (const db::Record& record : Records()) {
+    EXPECT_THAT(record.measurement.detail, HasSubstr("the kernel calls 'rand'"));
+  }
+}
+
 TEST_F(KernelSpecTest, TheCompilerReadsNoFileOfTheUser) {
   if (!build::CanSandbox(build::Limits::SandboxKind::kCompiler).ok()) GTEST_SKIP() << "no landlock";
   std::ofstream(Path("secret.h")) << "secret words\n";
@@ -155,6 +175,9 @@ TEST_F(KernelSpecTest, ASpecificationThatIsWrongIsRefusedWithItsPlace) {
   Replace("gemm.toml", "Values = [16, 32, 64, 128]", "Values = [16, 32, 64");
   EXPECT_EQ(Tune("toml", "gemm.toml", "4"), 65);
   EXPECT_THAT(Output("toml"), HasSubstr("line "));
+  Replace("nbody.json", "\"WorkloadFile\": \"nbody.workload\"", "\"ReferenceArguments\": []");
+  EXPECT_EQ(Tune("reference", "nbody.json", "4"), 65);
+  EXPECT_THAT(Output("reference"), HasSubstr("ReferenceArguments have the results of one set"));
   EXPECT_EQ(Run("usage", {"mlc-tune", "--kernel", Path("kernels/nbody.json")}), 2);
   EXPECT_THAT(Output("usage"), HasSubstr("--trials is required"));
 }

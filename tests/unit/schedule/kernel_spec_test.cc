@@ -85,6 +85,37 @@ TEST(KernelSpec, ItsTextReadsBackAndIsOfTheSameFormat) {
   }
 }
 
+TEST(KernelSpec, AnArgumentMayBeAnyOperandOfTheWorkload) {
+  Json json = Add();
+  Json& arguments = json["KernelSpecification"]["Arguments"];
+  arguments[2]["Operand"] = 1;
+  arguments[3]["Operand"] = 0;
+  const Result<KernelSpec> spec = Read(json);
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  const Result<SpecInstance> made =
+      spec->Instantiate({int64_t{64}, int64_t{2}, std::string("near")});
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_THAT(made->source, HasSubstr("add((int)1000, (float*)out0, (const float*)in1, "
+                                      "(const float*)in0)"));
+  const Result<KernelSpec> again = KernelSpec::Parse(spec->ToText());
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(*again, *spec);
+  // In the usual order it is the same specification as without the numbers.
+  arguments[2]["Operand"] = 0;
+  arguments[3]["Operand"] = 1;
+  EXPECT_EQ(Read(json)->ToText(), Read(Add())->ToText());
+  // The types of the workload are compared in its own order.
+  arguments[2] = {{"Type", "int32"}, {"MemoryType", "Vector"}, {"Operand", 1}};
+  arguments[3]["Operand"] = 0;
+  const auto workload = graph::Workload::Parse(
+      "workload v1 tolerance=1e-04 {\n  %0 = input() : f32[8]\n  %1 = input() : i32[8]\n"
+      "  %2 = cast(%1) : f32[8]\n  %3 = add(%0, %2) : f32[8]\n  return %3\n}\n");
+  ASSERT_TRUE(workload.ok()) << workload.status().message();
+  EXPECT_TRUE(CheckArguments(*Read(json), *workload).ok());
+  EXPECT_THAT(CheckArguments(*Read(Add()), *workload).message(),
+              HasSubstr("is of type float, input 1 of the workload is int32"));
+}
+
 TEST(KernelSpec, ErrorsNameTheMember) {
   using Change = std::function<void(Json&)>;
   const auto kernel = [](const char* member, Json value) -> Change {
@@ -114,6 +145,9 @@ TEST(KernelSpec, ErrorsNameTheMember) {
       {argument("Type", "float4"), "argument 1: Type: 'float4' is not supported"},
       {argument("AccessType", "ReadWrite"), "give it a second buffer"},
       {argument("AccessType", "ReadOnly"), "the kernel has no output"},
+      {argument("Operand", 1), "Operand: the vectors that are ReadOnly are numbered from 0"},
+      {argument("Operand", -1), "Operand"},
+      {argument("Operand", "x"), "Operand: an integer is needed"},
       {argument("MemoryType", "Symbol"), "Vector in global memory and Scalar"},
   };
   for (const auto& [change, expected] : kCases) {

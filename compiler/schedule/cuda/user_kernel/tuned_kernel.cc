@@ -161,15 +161,13 @@ Result<UserKernel> TunedKernel::Instantiate(const Config& config) const {
 Status CheckArguments(const KernelSpec& spec, const graph::Workload& workload) {
   const auto check = [&](SpecArgument::Kind kind, const std::vector<graph::ValueId>& values,
                          const std::string& word) -> Status {
-    size_t at = 0;
     for (const SpecArgument& argument : spec.arguments()) {
-      if (argument.kind != kind) continue;
-      if (at == values.size()) break;
-      const DType dtype = workload.graph()[values[at++]].type.dtype;
+      if (argument.kind != kind || argument.operand >= values.size()) continue;
+      const DType dtype = workload.graph()[values[argument.operand]].type.dtype;
       if (argument.type == TypeNameOf(dtype)) continue;
       return InvalidArgument("argument '" + argument.name + "' is of type " + argument.type + ", " +
-                             word + " " + std::to_string(at - 1) + " of the workload is " +
-                             std::string(TypeNameOf(dtype)));
+                             word + " " + std::to_string(argument.operand) +
+                             " of the workload is " + std::string(TypeNameOf(dtype)));
     }
     const auto wanted = static_cast<size_t>(
         std::count_if(spec.arguments().begin(), spec.arguments().end(),

@@ -59,7 +59,7 @@ class TunedKernel {
 };
 
 // INVALID_ARGUMENT unless the vectors of the specification are the workload's operands and outputs,
-// in order and of their types.
+// and of their types.
 Status CheckArguments(const KernelSpec& spec, const graph::Workload& workload);
 
 bool IsTunedKernel(const Config& config);
