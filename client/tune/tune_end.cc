@@ -1,5 +1,6 @@
 #include "client/tune/tune_end.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "client/progress/progress_view.h"
@@ -24,6 +25,11 @@ ExitCode Verdict(const proto::JobProgress& progress, const server::JobFigures& f
   return ExitCode::kOk;
 }
 
+bool HasWinner(const proto::JobProgress& progress) {
+  return std::any_of(progress.tasks().begin(), progress.tasks().end(),
+                     [](const proto::TaskProgress& task) { return task.best_ns() > 0; });
+}
+
 void Report(const TuneOptions& options, const std::string& job, const server::ModelInfo& model,
             const proto::JobProgress& progress, const std::optional<WholeModelResult>& whole) {
   if (options.json || options.json_lines) {
@@ -39,6 +45,7 @@ void Report(const TuneOptions& options, const std::string& job, const server::Mo
     words << (options.server.empty() ? "Interrupted" : "Cancelled")
           << "; everything measured is kept. Go on with:\n  " << options.Command() << std::endl;
   } else if (!options.kernel.empty()) {
+    if (!HasWinner(progress)) return;
     words << "A C header with the winners of all shapes and devices:\n  mlc-log header "
           << (options.server.empty() ? ShellQuoted(options.log) : "LOG") << " "
           << (model.tasks.empty() ? std::string("NAME") : model.tasks.front().label) << std::endl;

@@ -17,6 +17,7 @@
 #include "client/tune/whole_model_stage.h"
 #include "compiler/backend/backend.h"
 #include "db/report/write_report.h"
+#include "db/sqlite/sqlite_log.h"
 #include "server/search/portfolio_strategy.h"
 
 namespace mlc::client {
@@ -49,6 +50,22 @@ Result<ExitCode> Reported(const TuneOptions& options, const std::string& job, Ex
   if (code == ExitCode::kOk) return written;
   std::cerr << "no report: " << written.message() << std::endl;
   return code;
+}
+
+// Why no config of a kernel was correct, in the words of the newest trial.
+void SayLastFailure(const TuneOptions& options, const std::string& job) {
+  const auto log = db::OpenSqliteLogForReading(options.log);
+  const Result<Digest> id = Digest::Parse(job);
+  if (!log.ok() || !id.ok()) return;
+  db::RecordQuery query;
+  query.job_id = *id;
+  query.newest = true;
+  query.limit = 1;
+  const auto records = (*log)->List(query);
+  if (!records.ok() || records->empty()) return;
+  const Measurement& last = records->front().measurement;
+  std::cerr << "mlc-tune: no values of the parameters gave a correct kernel; the last trial: "
+            << ToText(last.outcome) << ": " << last.detail << std::endl;
 }
 
 }  // namespace
@@ -100,6 +117,7 @@ Result<ExitCode> TuneLocal(const TuneSession& session) {
     whole = TryRunnersUp(options, job.job(), *ended, stop);
   }
   const ExitCode code = MLC_TRY(Ended(options, job.job(), tune.model, *ended, whole));
+  if (code == ExitCode::kNoResult && options.is_raw()) SayLastFailure(options, job.job());
   return Reported(options, job.job(), code);
 }
 
