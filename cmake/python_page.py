@@ -26,9 +26,9 @@ again.
 - Programs are looked for in the folder that `MLC_BIN` names, then beside the package (a wheel has
   them), then on `PATH`.
 """
-FUNCTIONS = ("compile", "load", "tune", "submit", "jobs", "log")
+FUNCTIONS = ("compile", "load", "tune", "submit", "jobs", "log", "kernel")
 # Callers get these from other calls.
-MADE = ("Binding", "IOBinding", "OrtValue", "TuneResult")
+MADE = ("Binding", "IOBinding", "Kernel", "OrtValue", "TuneResult", "TunedKernel")
 ERRORS_HEAD = """
 ## Errors
 

@@ -31,6 +31,7 @@ from ._errors import (
     UsageError,
 )
 from ._inference import InferenceSession
+from ._kernel import Kernel, TunedKernel, kernel
 from ._library import Library, load
 from ._log import Log, Records, log
 from ._options import Server
@@ -56,6 +57,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "Job",
+    "Kernel",
     "Library",
     "Log",
     "LogError",
@@ -70,10 +72,12 @@ __all__ = [
     "TemporaryError",
     "TensorInfo",
     "TuneResult",
+    "TunedKernel",
     "UnavailableError",
     "UsageError",
     "compile",
     "jobs",
+    "kernel",
     "load",
     "log",
     "submit",

@@ -45,7 +45,7 @@ def folder() -> Optional[str]:
     return os.path.join(base, "mlc-tune", "libraries")
 
 
-def _machine() -> str:
+def machine() -> str:
     """What kernels depend on: the processor and how many of its CPUs this process may use."""
     facts = [" ".join(os.uname()[i] for i in (0, 4)), str(len(os.sched_getaffinity(0)))]
     try:
@@ -103,7 +103,7 @@ def key(
     settings = _settings()
     if not log and (set_log := re.search(r'^log = "(.+?)"', settings, re.M)):
         log = set_log[1]
-    for part in (FORMAT, _compiler(), _machine(), settings, *options):
+    for part in (FORMAT, _compiler(), machine(), settings, *options):
         _add(digest, part.encode("utf-8", "surrogateescape"))
     _add(digest, model)
     base = os.path.realpath(beside)

@@ -85,7 +85,7 @@ def _tune_flags(
     return arguments
 
 
-def _follow(arguments: Sequence[str], progress: Progress, remote: bool) -> TuneResult:
+def follow(arguments: Sequence[str], progress: Progress, remote: bool) -> TuneResult:
     """Runs mlc-tune to its end and shows its events.
 
     On an exception (Ctrl-C, or of the callback) it is asked to end, and everything that it
@@ -188,7 +188,7 @@ def tune(
     )
     arguments += path_flag("log", log) + path_flag("report", report) + server_flags(server)
     with model_file(model) as path:
-        return _follow([*flag("model", path), *arguments], progress, server is not None)
+        return follow([*flag("model", path), *arguments], progress, server is not None)
 
 
 class Job:
@@ -211,7 +211,7 @@ class Job:
 
     def wait(self, progress: Progress = True) -> TuneResult:
         """Follows the job until it ends. Ctrl-C leaves it running."""
-        return _follow(["watch", self.id, *self._server.flags()], progress, True)
+        return follow(["watch", self.id, *self._server.flags()], progress, True)
 
     def cancel(self) -> None:
         """Stops the job; what it measured is kept."""

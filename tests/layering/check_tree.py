@@ -29,7 +29,7 @@ ALLOWED = {
         "compiler/schedule/space db db/sqlite server server/search"),
     "client/log": (
         "base base/machine base/process client/model client/target compiler/front compiler/graph "
-        "compiler/schedule/cuda/user_kernel compiler/target db db/report db/snapshot db/sqlite"),
+        "compiler/schedule/cuda/user_kernel compiler/schedule/space compiler/target db db/report db/snapshot db/sqlite"),
     "client/model": (
         "base compiler/backend compiler/front compiler/graph compiler/graph/onnx compiler/graph/physical compiler/runtime "
         "compiler/target costmodel"),
@@ -45,7 +45,7 @@ ALLOWED = {
         "base base/html base/machine base/process base/rpc base/settings base/wire client/local client/model "
         "client/progress client/service client/target client/tune/options compiler/backend compiler/build "
         "compiler/front compiler/graph/onnx compiler/schedule/cuda/user_kernel "
-        "compiler/schedule/kernel_spec compiler/schedule/space compiler/target costmodel db/report proto "
+        "compiler/schedule/kernel_spec compiler/schedule/space compiler/target costmodel db/report db/sqlite proto "
         "server/search server/state"),
     "client/tune/options": "base base/process base/rpc base/settings client/model client/target compiler/target",
     "compiler/backend": (
@@ -202,7 +202,7 @@ ALLOWED = {
 # library and NumPy besides, at the top of a file; OPTIONAL packages within functions.
 PYTHON_ALLOWED = {
     "__init__": (
-        "arguments cache compile errors inference library log options session session_options tensors tune"),
+        "arguments cache compile errors inference kernel library log options session session_options tensors tune"),
     "abi": "errors",
     "arguments": "errors tensors",
     "cache": "errors programs temporary",
@@ -214,10 +214,15 @@ PYTHON_ALLOWED = {
     "inference": "cache compile errors io_binding library onnx_file options programs session_options",
     "io_binding": "cuda errors inference library tensors",
     "jax": "compile errors exporters library",
+    "kernel": "errors kernel_cache kernel_library kernel_spec options programs progress temporary tune",
+    "kernel_cache": "cache programs",
+    "kernel_library": "errors temporary tensors",
+    "kernel_spec": "errors nodes traced",
     "keras": "compile errors exporters library",
     "library": "arguments errors forks model programs session sizes tensors",
     "log": "errors options programs",
     "model": "abi arguments errors forks tensors",
+    "nodes": "errors tensors",
     "onnx_file": "errors",
     "onnxruntime": "inference io_binding session_options",
     "options": "errors programs",
@@ -231,6 +236,7 @@ PYTHON_ALLOWED = {
     "temporary": "forks",
     "tensorflow": "compile errors exporters library",
     "tensors": "errors",
+    "traced": "errors nodes",
     "trees": "errors",
     "tune": "errors options programs progress",
     # A folder of its own, which also imports PyTorch.

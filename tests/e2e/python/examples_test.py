@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -65,6 +66,12 @@ class ExamplesTest(unittest.TestCase):
         self.assertIn("y: f32[2,3]: the mean is", said)
         y = mlc_tune.load("out")(self.x)["y"]
         np.testing.assert_allclose(y, expected_product(self.x), rtol=1e-5)
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler here")
+    def test_a_kernel_is_tuned_and_called(self):
+        said = self.run_example("tune_kernel.py", "6", "tuning.db")
+        self.assertRegex(said, r"ms -> \d+\.\d+ ms with {'rows': \d+, 'lanes': \d+, 'columns': 1024}")
+        self.assertIn("a row sums to 1.0000", said)
 
     @needs("torch", "torchvision", "onnx", "onnxscript")
     def test_a_model_of_torchvision_is_deployed(self):
