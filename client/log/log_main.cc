@@ -13,7 +13,9 @@
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
 #include "base/version.h"
+#include "client/log/coverage.h"
 #include "client/log/log_commands.h"
+#include "client/log/merge_command.h"
 #include "client/log/tuned_kernels.h"
 #include "client/model/dims.h"
 #include "client/model/sized_model.h"
@@ -38,6 +40,8 @@ struct Flags {
   std::vector<std::string> dims;
   std::string precision = "model";
   std::string other;
+  std::vector<std::string> others;
+  std::string trust = "all";
   std::string folder;
   db::SnapshotPolicy policy;
   std::optional<double> tolerance;
@@ -74,12 +78,14 @@ Result<std::vector<Digest>> WorkloadsOfModel(const Flags& flags, const target::T
   return keys;
 }
 
-Result<std::string> Best(const Flags& flags) {
-  if (flags.model.empty()) return BestCommand(flags.log, {MLC_TRY(WorkloadKeyOf(flags.what))});
+using WorkloadsCommand = Result<std::string> (*)(const LogOptions&, const std::vector<Digest>&);
+
+Result<std::string> Ask(const Flags& flags, WorkloadsCommand command) {
+  if (flags.model.empty()) return command(flags.log, {MLC_TRY(WorkloadKeyOf(flags.what))});
   const target::Target target = MLC_TRY(TargetOfModel(flags));
   LogOptions log = flags.log;
   log.target = target.ClassText();
-  return BestCommand(log, MLC_TRY(WorkloadsOfModel(flags, target)));
+  return command(log, MLC_TRY(WorkloadsOfModel(flags, target)));
 }
 
 Status ExportTo(const Flags& flags) {
@@ -97,11 +103,6 @@ Result<std::string> ImportFrom(const Flags& flags) {
   if (!counts.ok()) return counts.status().WithPrefix(flags.other);
   return std::to_string(counts->added) + " records added, " + std::to_string(counts->duplicates) +
          " known already\n";
-}
-
-Result<std::string> MergeFrom(const Flags& flags) {
-  const db::MergeCounts counts = MLC_TRY(db::Merge(flags.log.file, flags.other));
-  return std::to_string(counts.added) + " records added of " + std::to_string(counts.read) + "\n";
 }
 
 std::string SnapshotText(const std::string& path, const db::SnapshotInfo& info) {
@@ -187,28 +188,45 @@ CLI::App* Add(CLI::App& app, Flags& flags, const char* group, const char* name, 
   return command;
 }
 
+// What a command is about: a workload, or the tasks of a model.
+void AddWorkloads(CLI::App& command, Flags& flags) {
+  command.add_option("WORKLOAD", flags.what, "a digest, or a file with the workload's text");
+  command.add_option("--model", flags.model, "all tasks of an ONNX file");
+  command.add_option(
+      "--dim", flags.dims,
+      "NAME=N: size of a symbolic dimension of the model, or several, as mlc-tune takes");
+  command.add_option("--precision", flags.precision, "the precision that the model was tuned with")
+      ->capture_default_str();
+  AddToleranceFlag(
+      command, flags.tolerance,
+      "the tolerance that the model was tuned with; default: what the precision needs");
+  command.add_option("--target", flags.log.target,
+                     "class text; every target if not given. With --model as mlc-tune takes it");
+}
+
+void CheckWorkloads(const Flags& flags) {
+  if (flags.model.empty() == flags.what.empty()) {
+    throw CLI::RequiredError("either WORKLOAD or --model");
+  }
+}
+
 void AddReading(CLI::App& app, Flags& flags, int& code) {
   CLI::App* best =
       Add(app, flags, kReading, "best", "the fastest known configs of a workload or model",
           " --model resnet50.onnx");
-  best->add_option("WORKLOAD", flags.what, "a digest, or a file with the workload's text");
-  best->add_option("--model", flags.model, "all tasks of an ONNX file");
-  best->add_option(
-      "--dim", flags.dims,
-      "NAME=N: size of a symbolic dimension of the model, or several, as mlc-tune takes");
-  best->add_option("--precision", flags.precision, "the precision that the model was tuned with")
-      ->capture_default_str();
-  AddToleranceFlag(
-      *best, flags.tolerance,
-      "the tolerance that the model was tuned with; default: what the precision needs");
-  best->add_option("--target", flags.log.target,
-                   "class text; every target if not given. With --model as mlc-tune takes it");
+  AddWorkloads(*best, flags);
   best->add_option("-n", flags.log.limit, "how many per workload")->check(CLI::Range(1, 1000000));
   best->callback([&] {
-    if (flags.model.empty() == flags.what.empty()) {
-      throw CLI::RequiredError("either WORKLOAD or --model");
-    }
-    code = Print(Best(flags));
+    CheckWorkloads(flags);
+    code = Print(Ask(flags, BestCommand));
+  });
+  CLI::App* coverage =
+      Add(app, flags, kReading, "coverage",
+          "how much of its space was measured of a workload or model", " --model resnet50.onnx");
+  AddWorkloads(*coverage, flags);
+  coverage->callback([&] {
+    CheckWorkloads(flags);
+    code = Print(Ask(flags, CoverageCommand));
   });
   CLI::App* list = Add(app, flags, kReading, "list", "workloads, or the records of one");
   list->add_option("WORKLOAD", flags.what, "a digest, or a file with the workload's text");
@@ -272,8 +290,17 @@ void AddMoving(CLI::App& app, Flags& flags, int& code) {
   in->add_option("FROM", flags.other, "file")->required();
   in->callback([&] { code = Print(ImportFrom(flags)); });
   CLI::App* merge = Add(app, flags, kMoving, "merge", "add what another log holds", " other.db");
-  merge->add_option("FROM", flags.other, "the other log")->required();
-  merge->callback([&] { code = Print(MergeFrom(flags)); });
+  merge->add_option("FROM", flags.others, "the other logs, one after another")->required();
+  merge
+      ->add_option("--trust", flags.trust,
+                   "whose records are taken: all, or those of devices on which the other log's "
+                   "times agree with this one's")
+      ->check(CLI::IsMember({"all", "agreeing"}))
+      ->capture_default_str();
+  merge->callback([&] {
+    code = Print(MergeCommand(flags.log, flags.others,
+                              flags.trust == "all" ? db::Trust::kAll : db::Trust::kAgreeing));
+  });
   CLI::App* snapshot = Add(app, flags, kMoving, "snapshot",
                            "write a closed copy for builds to read", " --into /srv/snapshots");
   snapshot->add_option("TO", flags.other, "file");

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "db/json_lines.h"
@@ -129,6 +130,55 @@ TEST_F(FilesTest, MergingTwiceAddsOnce) {
   EXPECT_EQ(merged->added, 5);
   EXPECT_EQ(Merge(Path("a.db"), Path("b.db"))->added, 0);
   EXPECT_EQ((*OpenSqliteLogForReading(Path("a.db")))->Stats()->records, 15);
+}
+
+// Records first .. first+count-1 of a target, `scale` times as long as usual.
+void FillTarget(const std::string& path, const std::string& target, int count, double scale) {
+  const auto log = *OpenSqliteLog(path);
+  const std::string text = "workload v1 of tests";
+  const WorkloadRow row = {mlc::DigestOf(std::string_view(text)), text, "matmul 8x8x8"};
+  ASSERT_TRUE(log->AddWorkload(row).ok());
+  for (int n = 0; n < count; ++n) {
+    Record record;
+    record.task_uid = mlc::DigestOf(path + target + std::to_string(n));
+    record.workload = row.key;
+    record.target = target;
+    record.config = "contraction/1 mr=" + std::to_string(n);
+    record.measurement.outcome = Outcome::kOk;
+    record.measurement.median_ns = scale * (100 + n);
+    record.measurement.p10_ns = record.measurement.p90_ns = record.measurement.median_ns;
+    record.measurement.runs = 9;
+    record.arm = "seed";
+    record.created_us = 1'000'000 + n;
+    log->Append(record, [](const auto&) {});
+  }
+  ASSERT_TRUE(log->Flush().ok());
+}
+
+TEST_F(FilesTest, AMergeTakesTheTargetsOnWhichTheLogsAgree) {
+  for (const char* target : {"cpu same", "cpu slow", "cpu few"}) {
+    FillTarget(Path("a.db"), target, 20, 1);
+  }
+  FillTarget(Path("b.db"), "cpu same", 30, 1.04);
+  FillTarget(Path("b.db"), "cpu slow", 30, 1.5);
+  FillTarget(Path("b.db"), "cpu few", 7, 1);
+  FillTarget(Path("b.db"), "cpu unknown", 5, 1);
+  const auto merged = Merge(Path("a.db"), Path("b.db"), Trust::kAgreeing);
+  ASSERT_TRUE(merged.ok()) << merged.status().ToString();
+  EXPECT_EQ(merged->read, 72);
+  EXPECT_EQ(merged->added, 30);
+  std::map<std::string, MergedTarget> by_name;
+  for (const MergedTarget& target : merged->targets) by_name[target.target] = target;
+  ASSERT_EQ(by_name.size(), 4u);
+  EXPECT_TRUE(by_name["cpu same"].taken);
+  EXPECT_NEAR(by_name["cpu same"].agreement.ratio, 1.04, 1e-9);
+  EXPECT_EQ(by_name["cpu same"].agreement.common, 20);
+  EXPECT_FALSE(by_name["cpu slow"].taken);
+  EXPECT_NEAR(by_name["cpu slow"].agreement.ratio, 1.5, 1e-9);
+  EXPECT_FALSE(by_name["cpu few"].taken);
+  EXPECT_EQ(by_name["cpu unknown"].agreement.common, 0);
+  EXPECT_FALSE(by_name["cpu unknown"].taken);
+  EXPECT_EQ(Merge(Path("a.db"), Path("b.db"))->added, 42) << "the rest, where all are trusted";
 }
 
 TEST_F(FilesTest, MergingADamagedLogChangesNothing) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "client/log/coverage.h"
 #include "compiler/schedule/space/family.h"
 #include "db/report/explain.h"
 #include "db/sqlite/sqlite_log.h"
@@ -130,6 +131,50 @@ TEST_F(LogCommandsTest, ExplainJudgesAKernelForGpusByTheGpu) {
   EXPECT_THAT(*text, HasSubstr("its blocks leave multiprocessors idle"));
   EXPECT_THAT(*text, Not(HasSubstr("L3")));
   EXPECT_THAT(*text, Not(HasSubstr("vector lanes")));
+}
+
+TEST_F(LogCommandsTest, CoverageSaysWhichValuesWereTried) {
+  const std::string target = target_.ClassText();
+  const schedule::Space space = families_[0]->MakeSpace(*workload_, target_);
+  const schedule::Config best = families_[0]->Default(*workload_, target_);
+  std::vector<db::Record> records(3);
+  records[0].config = best.ToText();
+  records[0].measurement.outcome = Outcome::kOk;
+  records[0].measurement.median_ns = 5000;
+  records[1] = records[0];  // measured again
+  records[1].measurement.median_ns = 6000;
+  records[2].config = "contraction/99 mr=1";
+  const auto coverage = CoverageOf(*workload_, target, records);
+  ASSERT_TRUE(coverage.ok()) << coverage.status().message();
+  ASSERT_EQ(coverage->size(), 1u);
+  const SpaceCoverage& of = coverage->front();
+  EXPECT_EQ(of.space,
+            std::string(families_[0]->name()) + "/" + std::to_string(families_[0]->version()));
+  EXPECT_EQ(of.points, space.NumPoints());
+  EXPECT_EQ(of.configs, 1);
+  EXPECT_GT(of.legal_share, 0);
+  EXPECT_LE(of.legal_share, 1);
+  EXPECT_EQ(of.best_ns, 5000);
+  ASSERT_EQ(of.knobs.size(), space.knobs.size());
+  for (size_t k = 0; k < space.knobs.size(); ++k) {
+    EXPECT_EQ(of.knobs[k].name, space.knobs[k].name);
+    int64_t tried = 0;
+    for (const ValueCoverage& value : of.knobs[k].values) {
+      tried += value.tried;
+      if (value.tried == 0) continue;
+      EXPECT_EQ(value.value, std::to_string(best[of.knobs[k].name]));
+      EXPECT_EQ(value.best_ns, 5000);
+    }
+    EXPECT_EQ(tried, 2) << of.knobs[k].name;
+  }
+  const auto text = CoverageCommand(options_, {workload_->digest()});
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_THAT(*text, HasSubstr("(untried)"));
+  EXPECT_THAT(*text, HasSubstr("best 5.000 us"));
+  options_.json = true;
+  const auto json = nlohmann::json::parse(*CoverageCommand(options_, {workload_->digest()}));
+  EXPECT_EQ(json["coverage"][0]["spaces"][0]["configs"], 1);
+  EXPECT_EQ(CoverageCommand(options_, {Digest{1, 2}}).status().code(), StatusCode::kNotFound);
 }
 
 }  // namespace
