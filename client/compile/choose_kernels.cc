@@ -16,20 +16,6 @@ namespace mlc::client {
 
 namespace {
 
-// True if this build generates the kernel: an old version of a family is history.
-bool CanGenerate(const std::string& text, const graph::Workload& workload,
-                 const target::Target& target, UserKernels user_kernels) {
-  const Result<schedule::Config> config = schedule::Config::Parse(text);
-  if (!config.ok()) return false;
-  if (schedule::IsUserKernel(*config)) {
-    const Result<schedule::UserKernel> user_kernel = schedule::UserKernel::FromConfig(*config);
-    return user_kernels == UserKernels::kUse && user_kernel.ok() &&
-           user_kernel->language == schedule::KernelLanguage::kCuda &&
-           schedule::CheckFits(*user_kernel, target).ok();
-  }
-  return schedule::CheckConfig(workload, target, *config).ok();
-}
-
 // Where kernels of a task come from. `source` may be null.
 struct Sources {
   KernelSource* source;
@@ -97,6 +83,19 @@ Result<std::optional<schedule::Config>> SubstituteFor(const schedule::Config& co
 }
 
 }  // namespace
+
+bool CanGenerate(const std::string& text, const graph::Workload& workload,
+                 const target::Target& target, UserKernels user_kernels) {
+  const Result<schedule::Config> config = schedule::Config::Parse(text);
+  if (!config.ok()) return false;
+  if (schedule::IsUserKernel(*config)) {
+    const Result<schedule::UserKernel> user_kernel = schedule::UserKernel::FromConfig(*config);
+    return user_kernels == UserKernels::kUse && user_kernel.ok() &&
+           user_kernel->language == schedule::KernelLanguage::kCuda &&
+           schedule::CheckFits(*user_kernel, target).ok();
+  }
+  return schedule::CheckConfig(workload, target, *config).ok();
+}
 
 bool IsTuned(const package::Choice& choice) {
   return std::holds_alternative<package::FromRecord>(choice.origin);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -22,6 +23,11 @@ bool IsTransferred(const package::Choice& choice);
 enum class Transfer : uint8_t { kUse, kIgnore };
 // User-supplied kernels (compiler/schedule/cuda/user_kernel/user_kernel.h).
 enum class UserKernels : uint8_t { kUse, kIgnore };
+
+// True if this build generates the kernel of a config's text: an old version of a family is
+// history.
+bool CanGenerate(const std::string& text, const graph::Workload& workload,
+                 const target::Target& target, UserKernels user_kernels);
 
 // Chooses for each task the best record whose config this build can generate (same family version,
 // still legal) or that is user-supplied; db/confirmed_best.h says how confirmed times count.

@@ -18,6 +18,7 @@
 #include "client/compile/compile_options.h"
 #include "client/compile/compile_report.h"
 #include "client/compile/emit.h"
+#include "client/compile/keep_winners.h"
 #include "client/compile/library_options.h"
 #include "client/compile/server_best.h"
 #include "client/compile/shared_layouts.h"
@@ -63,6 +64,12 @@ Result<Source> OpenSource(const CompileOptions& options) {
   return source;
 }
 
+Result<package::LockFile> ReadLock(const std::string& path) {
+  Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(path)));
+  if (!lock.ok()) return lock.status().WithPrefix("'" + path + "'");
+  return lock;
+}
+
 // Classes of the records that kernels are taken from, and where these are.
 struct Recorded {
   std::vector<std::string> classes;
@@ -71,9 +78,7 @@ struct Recorded {
 
 Result<Recorded> RecordedOf(const CompileOptions& options, Source& source) {
   if (!options.locked.empty()) {
-    Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(options.locked)));
-    if (!lock.ok()) return lock.status().WithPrefix("'" + options.locked + "'");
-    return Recorded{{lock->target_class}, "the lock file"};
+    return Recorded{{MLC_TRY(ReadLock(options.locked)).target_class}, "the lock file"};
   }
   if (source.server) return Recorded{MLC_TRY(TargetsOfRecords(*source.server)), "the server"};
   const std::unique_ptr<db::TuningLog> log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
@@ -117,20 +122,23 @@ Result<std::vector<package::Choice>> ChooseAny(const CompileOptions& options,
   const UserKernels user_kernels =
       options.user_kernels == "on" ? UserKernels::kUse : UserKernels::kIgnore;
   if (!options.locked.empty()) {
-    Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(options.locked)));
-    if (!lock.ok()) return lock.status().WithPrefix("'" + options.locked + "'");
-    return ChooseFromLock(program, target, *lock, user_kernels);
+    return ChooseFromLock(program, target, MLC_TRY(ReadLock(options.locked)), user_kernels);
   }
+  std::unique_ptr<db::TuningLog> log;
+  std::unique_ptr<KernelSource> kernels;
   if (source.server) {
     const proto::BestReply best =
         MLC_TRY(source.server->Best(BestRequestOf(program, target, transfer, user_kernels)));
-    return ChooseFrom(program, target, MLC_TRY(MakeServerSource(program, best)).get(), transfer,
-                      user_kernels);
+    kernels = MLC_TRY(MakeServerSource(program, best));
+  } else if (!options.log.empty()) {
+    log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
+    kernels = MakeLogSource(*log, target.ClassText());
   }
-  if (options.log.empty()) return ChooseFrom(program, target, nullptr, transfer);
-  const std::unique_ptr<db::TuningLog> log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
-  return ChooseFrom(program, target, MakeLogSource(*log, target.ClassText()).get(), transfer,
-                    user_kernels);
+  std::vector<package::Choice> choices =
+      MLC_TRY(ChooseFrom(program, target, kernels.get(), transfer, user_kernels));
+  if (options.keep.empty()) return choices;
+  return KeepWinners(program, target, MLC_TRY(ReadLock(options.keep)), std::move(choices),
+                     kernels.get(), user_kernels);
 }
 
 // The model, and what it is compiled for.

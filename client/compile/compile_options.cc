@@ -53,8 +53,12 @@ void AddKernelOptions(CLI::App& app, CompileOptions& options) {
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   auto* lock = app.add_option("--lock", options.lock, "write the lock file there");
+  auto* keep = app.add_option("--keep", options.keep,
+                              "keep the kernels of this earlier lock file, except where another is "
+                              "faster beyond doubt (by more than 5 %)");
   app.add_option("--locked", options.locked, "use exactly the kernels of this lock file")
       ->excludes(lock)
+      ->excludes(keep)
       ->excludes(app.get_option("--server"));
 }
 

@@ -18,6 +18,7 @@ struct CompileOptions {
   std::string name;  // empty: from the folder
   std::string lock;  // empty: in the folder
   std::string locked;
+  std::string keep;
   std::string weights = "embed";
   std::string transfer = "on";
   std::string user_kernels = "on";

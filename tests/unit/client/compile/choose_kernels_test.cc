@@ -11,6 +11,7 @@
 
 #include "base/rng.h"
 #include "client/compile/compile_report.h"
+#include "client/compile/keep_winners.h"
 #include "client/compile/server_best.h"
 #include "compiler/schedule/space/check_config.h"
 #include "compiler/schedule/space/family.h"
@@ -151,6 +152,37 @@ TEST_F(ChooseKernelsTest, ALockFilePinsTransferredConfigs) {
     EXPECT_EQ((*pinned)[i].config, choices[i].config);
     EXPECT_EQ((*pinned)[i].origin, choices[i].origin);
   }
+}
+
+TEST_F(ChooseKernelsTest, AWinnerStaysUnlessAnotherIsFasterBeyondDoubt) {
+  Add(four_, Default(four_), 10'000);
+  Add(other_, Default(other_), 10'000);
+  const package::LockFile lock = LockOf(program_, target_, Choose(Transfer::kUse));
+  Add(four_, Another(four_), 9'800);
+  Add(other_, Another(other_), 9'000);
+  std::vector<package::Choice> choices = Choose(Transfer::kUse);
+  EXPECT_EQ(choices[0].config, Another(four_));
+  const auto source = MakeLogSource(*log_, target_.ClassText());
+  auto kept = KeepWinners(program_, target_, lock, choices, source.get());
+  ASSERT_TRUE(kept.ok()) << kept.status().ToString();
+  EXPECT_EQ((*kept)[0].config, Default(four_)) << "by 2 %";
+  EXPECT_EQ((*kept)[0].expected_ns, 10'000);
+  EXPECT_EQ((*kept)[1].config, Another(other_)) << "by 10 %";
+  // What the log does not know stays with its time of the lock file.
+  log_ = db::MakeMemoryLog();
+  Add(four_, Another(four_), 9'800);
+  const auto without = MakeLogSource(*log_, target_.ClassText());
+  choices = Choose(Transfer::kUse);
+  EXPECT_FALSE(IsTuned(choices[1]));
+  kept = KeepWinners(program_, target_, lock, choices, without.get());
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ((*kept)[0].config, Default(four_));
+  EXPECT_EQ((*kept)[1].config, Default(other_));
+  EXPECT_TRUE(IsTuned((*kept)[1]));
+  package::LockFile foreign = lock;
+  foreign.target_class = "target of another machine";
+  EXPECT_EQ(KeepWinners(program_, target_, foreign, choices, nullptr).status().code(),
+            StatusCode::kFailedPrecondition);
 }
 
 TEST_F(ChooseKernelsTest, AServersAnswerGivesTheFirstKernelThatThisBuildGenerates) {
