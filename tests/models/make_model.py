@@ -18,16 +18,21 @@ import onnx
 import decoders
 from builder import write_inputs
 from convolutional import mobilenet_v2, resnet
-from transformers import bert, gpt2, vit
+from transformers import bert, gpt2, llama_block, vit
 
-MODELS = ("resnet18", "resnet50", "mobilenet_v2", "bert_base", "gpt2", "vit_b_16", *decoders.FAMILIES)
+MODELS = ("resnet18", "resnet50", "mobilenet_v2", "bert_base", "gpt2", "vit_b_16", "llama_block", *decoders.FAMILIES)
 MOST_BYTES = 3 << 29  # of one file: protocol buffers end at 2 GiB
 SIZES = ("layers", "width", "heads", "kv_heads", "gates", "vocabulary", "bits")
 
 
-def make(name, batch, length, reduced, seed):
+# Networks that take the name of a dimension instead of a size.
+NAMED_BATCH = ("resnet18", "resnet50", "mobilenet_v2")
+NAMED_LENGTH = ("bert_base", "llama_block", *decoders.FAMILIES)
+
+
+def make(name, batch, length, reduced, seed, layers=None):
     size = 64 if reduced else 224
-    if reduced:
+    if reduced and not isinstance(length, str):
         length = min(length, 16)
     if name == "resnet18":
         return resnet(name, [1, 1, 1, 1] if reduced else [2, 2, 2, 2], False, batch, size, seed, 16 if reduced else 64)
@@ -36,7 +41,11 @@ def make(name, batch, length, reduced, seed):
     if name == "mobilenet_v2":
         return mobilenet_v2(name, batch, size, seed)
     small = dict(layers=2, width=64, heads=4) if reduced else {}
+    if layers:
+        small["layers"] = layers
     vocabulary = dict(vocabulary=1000) if reduced else {}
+    if name == "llama_block":
+        return llama_block(name, batch, length, seed, **small)
     if name == "bert_base":
         return bert(name, batch, length, seed, **small, **vocabulary)
     if name == "gpt2":
@@ -65,8 +74,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("out")
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--length", type=length, default=128, help="tokens of a transformer; the name of a dimension for a decoder")
+    parser.add_argument("--batch", type=length, default=1, help="images or sequences; the name of a dimension for images")
+    parser.add_argument("--length", type=length, default=128,
+                        help=f"tokens of a transformer; the name of a dimension for {', '.join(NAMED_LENGTH)}")
     parser.add_argument("--reduced", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--inputs", metavar="DIR", help="also write DIR/input_K.pb")
@@ -78,6 +88,8 @@ def main():
     for size in SIZES:
         cached.add_argument("--" + size.replace("_", "-"), type=int, choices=(4, 8, 32) if size == "bits" else None)
     args = parser.parse_args()
+    if isinstance(args.batch, str) and args.model not in NAMED_BATCH:
+        parser.error(f"--batch: {args.model} takes a number of sequences")
     most_id = 1000
     if args.model in decoders.FAMILIES:
         most_id = 200
@@ -87,10 +99,10 @@ def main():
                                      args.reduced, args.type, **sizes)
         except ValueError as error:
             parser.error(str(error))
-    elif isinstance(args.length, str):
+    elif isinstance(args.length, str) and args.model not in NAMED_LENGTH:
         parser.error(f"--length: {args.model} takes a number of tokens")
     else:
-        model = make(args.model, args.batch, args.length, args.reduced, args.seed)
+        model = make(args.model, args.batch, args.length, args.reduced, args.seed, args.layers)
     write(model, args.out)
     if args.inputs:
         os.makedirs(args.inputs, exist_ok=True)

@@ -6,8 +6,16 @@ from onnx import TensorProto
 from builder import Builder
 
 
+# `length` may be the name of a dimension: reshapes keep the one that there is.
 def _heads(b, x, batch, length, heads, width, perm):
-    return b.transpose(b.reshape(x, [batch, length, heads, width // heads]), perm)
+    kept = 0 if isinstance(length, str) else length
+    return b.transpose(b.reshape(x, [batch, kept, heads, width // heads]), perm)
+
+
+def _first(b, table, like, axis):
+    """The first rows of table[1, rows, width]: as many as `like` has along the axis."""
+    count = b.op("Slice", [b.op("Shape", [like]), *(b.constant(np.array([v], np.int64)) for v in (axis, axis + 1))])
+    return b.op("Slice", [table, b.constant(np.array([0], np.int64)), count, b.constant(np.array([1], np.int64))])
 
 
 def _attention(b, q, k, v, batch, length, heads, width, mask=None):
@@ -21,7 +29,7 @@ def _attention(b, q, k, v, batch, length, heads, width, mask=None):
         scores = b.op("Add", [scores, mask])
     weights = b.op("Softmax", [scores], axis=-1)
     x = b.transpose(b.op("MatMul", [weights, v]), [0, 2, 1, 3])
-    return b.reshape(x, [batch, length, width])
+    return b.reshape(x, [batch, 0 if isinstance(length, str) else length, width])
 
 
 def bert(name, batch, length, seed, layers=12, width=768, heads=12, vocabulary=30522):
@@ -29,9 +37,16 @@ def bert(name, batch, length, seed, layers=12, width=768, heads=12, vocabulary=3
     ids = b.input("input_ids", [batch, length], TensorProto.INT64)
     mask = b.input("attention_mask", [batch, length], TensorProto.INT64)
     tokens = b.op("Gather", [b.weight("word", (vocabulary, width), 0.05), ids], axis=0)
-    x = b.op("Add", [tokens, b.weight("position", (1, length, width), 0.05)])
-    x = b.layer_norm(x, "embeddings.norm", width, 1e-12)
-    visible = b.op("Cast", [b.reshape(mask, [batch, 1, 1, length])], to=TensorProto.BOOL)
+    if isinstance(length, str):
+        positions = _first(b, b.weight("position", (1, 512, width), 0.05), ids, 1)
+    else:
+        positions = b.weight("position", (1, length, width), 0.05)
+    x = b.layer_norm(b.op("Add", [tokens, positions]), "embeddings.norm", width, 1e-12)
+    if isinstance(length, str):
+        by_key = b.op("Unsqueeze", [mask, b.constant(np.array([1, 2], np.int64))])
+    else:
+        by_key = b.reshape(mask, [batch, 1, 1, length])
+    visible = b.op("Cast", [by_key], to=TensorProto.BOOL)
     zero, lowest = (b.constant(np.array(v, np.float32)) for v in (0.0, -3.4028235e38))
     bias = b.op("Where", [visible, zero, lowest])
     for i in range(layers):
@@ -70,6 +85,52 @@ def gpt2(name, batch, length, seed, layers=12, width=768, heads=12, vocabulary=5
         h = _gelu_tanh(b, b.linear(b.layer_norm(x, f"{p}.norm2", width), f"{p}.up", width, 4 * width))
         x = b.op("Add", [x, b.linear(h, f"{p}.down", 4 * width, width)])
     x = b.layer_norm(x, "norm", width)
+    return b.model([(x, [batch, length, width])])
+
+
+def _rms_norm(b, x, name, width):
+    mean = b.op("ReduceMean", [b.op("Mul", [x, x]), b.constant(np.array([-1], np.int64))], keepdims=1)
+    root = b.op("Sqrt", [b.op("Add", [mean, b.constant(np.array(1e-6, np.float32))])])
+    return b.op("Mul", [b.op("Div", [x, root]), b.weight(f"{name}.weight", (width,), 0.1, mean=1.0)])
+
+
+def llama_block(name, batch, length, seed, layers=1, width=1024, heads=16, gates=2816):
+    """Blocks of a Llama (Touvron et al. 2023) over whole sequences, without a cache: x[batch, length, width]."""
+    b, size = Builder(name, seed), width // heads
+    x = b.input("x", [batch, length, width])
+    count = b.op("Gather", [b.op("Shape", [x]), b.constant(np.array(1, np.int64))], axis=0)
+    places = b.op("Range", [b.constant(np.array(0, np.int64)), count, b.constant(np.array(1, np.int64))])
+    column = b.op("Unsqueeze", [places, b.constant(np.array([1], np.int64))])
+    hidden = b.op("Less", [column, b.op("Unsqueeze", [places, b.constant(np.array([0], np.int64))])])
+    mask = b.op("Where", [hidden, *(b.constant(np.array(v, np.float32)) for v in (-np.inf, 0.0))])
+    angles = (10000.0 ** (-np.arange(0, size, 2, dtype=np.float32) / size)).reshape(1, -1)
+    turns = b.op("Mul", [b.op("Cast", [column], to=TensorProto.FLOAT), b.constant(angles)])
+    turns = b.op("Concat", [turns, turns], axis=-1)
+    cosine, sine = b.op("Cos", [turns]), b.op("Sin", [turns])
+
+    def rotate(x):
+        low, high = b.split(x, 2, 3)
+        turned = b.op("Concat", [b.op("Neg", [high]), low], axis=-1)
+        return b.op("Add", [b.op("Mul", [x, cosine]), b.op("Mul", [turned, sine])])
+
+    def project(x, name, cin, cout):
+        return b.op("MatMul", [x, b.weight(f"{name}.weight", (cin, cout), (1.0 / cin) ** 0.5)])
+
+    for i in range(layers):
+        p = f"layer.{i}"
+        h = _rms_norm(b, x, f"{p}.norm1", width)
+        q, k, v = (_heads(b, project(h, f"{p}.{n}", width, width), batch, length, heads, width, [0, 2, 1, 3])
+                   for n in ("q", "k", "v"))
+        scores = b.op("MatMul", [rotate(q), b.transpose(rotate(k), [0, 1, 3, 2])])
+        scores = b.op("Mul", [scores, b.constant(np.array(size ** -0.5, np.float32))])
+        weights = b.op("Softmax", [b.op("Add", [scores, mask])], axis=-1)
+        a = b.transpose(b.op("MatMul", [weights, v]), [0, 2, 1, 3])
+        a = b.reshape(a, [batch, 0 if isinstance(length, str) else length, width])
+        x = b.op("Add", [x, project(a, f"{p}.out", width, width)])
+        h = _rms_norm(b, x, f"{p}.norm2", width)
+        gate = project(h, f"{p}.gate", width, gates)
+        h = b.op("Mul", [b.op("Mul", [gate, b.op("Sigmoid", [gate])]), project(h, f"{p}.up", width, gates)])
+        x = b.op("Add", [x, project(h, f"{p}.down", gates, width)])
     return b.model([(x, [batch, length, width])])
 
 
