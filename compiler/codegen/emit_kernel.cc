@@ -29,6 +29,9 @@ Status PhaseEmitter::Emit(const ir::For& phase) {
   b_.SetInsertPoint(entry);
   memory_.Begin();
   pool_.OpenScope();
+  if (kernel_.limit >= 0) {
+    vars_[static_cast<size_t>(kernel_.limit)] = pool_.AtScopeStart(memory_.limit());
+  }
   const Affine begin = EvalIndex(phase.begin);
   const Affine step = Constant(phase.step);
   // The caller counts iterations from 0; the variable starts at `begin` and goes by `step`.

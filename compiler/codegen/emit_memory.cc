@@ -44,7 +44,8 @@ void MemoryEmitter::Begin() {
   EmitAliasScopes();
 }
 
-// Parameters first, then the bases of the two scratch areas, as runtime/abi.h orders them.
+// Parameters first, then the limit, then the bases of the two scratch areas, as runtime/abi.h
+// orders them.
 void MemoryEmitter::EmitBases() {
   int64_t workspace_bytes = 0;
   int64_t thread_bytes = 0;
@@ -55,7 +56,8 @@ void MemoryEmitter::EmitBases() {
     Value* slot = b_.CreateConstGEP1_64(b_.getPtrTy(), table, static_cast<uint64_t>(index));
     return b_.CreateLoad(b_.getPtrTy(), slot);
   };
-  const int params = kernel_.NumParams();
+  const int params = kernel_.NumParams() + (kernel_.limit >= 0 ? 1 : 0);
+  if (kernel_.limit >= 0) limit_ = b_.CreatePtrToInt(entry(params - 1), b_.getInt64Ty());
   Value* workspace_base = workspace_bytes > 0 ? entry(params) : nullptr;
   Value* thread_base = nullptr;
   if (thread_bytes > 0) {

@@ -33,6 +33,8 @@ class MemoryEmitter {
 
   // Emits the bases of all buffers at the builder's position. Call it first.
   void Begin();
+  // The caller's limit, an i64. REQUIRES: the kernel takes one.
+  llvm::Value* limit() const { return limit_; }
   llvm::Value* Load(const Access& access);
   void Store(const Access& access, llvm::Value* value, bool streaming);
   llvm::Value* AddressOf(ir::BufferId buffer, const Affine& index);
@@ -58,6 +60,7 @@ class MemoryEmitter {
   llvm::IRBuilderBase& b_;
   llvm::Function& function_;
   IndexPool& pool_;
+  llvm::Value* limit_ = nullptr;
   std::vector<llvm::Value*> bases_;          // by BufferId
   std::vector<llvm::MDNode*> own_scope_;     // by BufferId
   std::vector<llvm::MDNode*> other_scopes_;  // by BufferId

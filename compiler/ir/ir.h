@@ -1,7 +1,7 @@
 // Kernel IR: the loop-level language that every family lowers to, every code generator prints, and
 // the interpreter runs. Nodes are immutable and shared; a kernel is a value. Thread-compatible.
 //
-//   kernel   := "kernel" name ["approximate"] "{" buffer* phase* "}"
+//   kernel   := "kernel" name ["approximate"] ["limit" var] "{" buffer* phase* "}"
 //   buffer   := scope name ":" dtype ["x" lanes] "[" size "]" ["overlays" name]
 //               scope: in out shared counter block mbarrier thread reg
 //   phase    := a parallel loop 0 .. constant; phases run in order, with a barrier between
@@ -200,6 +200,9 @@ struct Stmt {
       node;
 };
 
+// A limit that limits nothing.
+inline constexpr int64_t kNoLimit = int64_t{1} << 40;
+
 inline constexpr int kMaxCluster = 8;  // blocks; what every device with clusters runs
 
 struct Buffer {
@@ -222,6 +225,9 @@ struct Kernel {
   // Special functions may err by 2^-10 of their result (results are narrow floats anyway). Printed
   // as "approximate" after the name.
   bool approximate = false;
+  // A variable that the caller gives at each call: how many rows of the results it needs
+  // (stored_rows.h). -1: there is none.
+  VarId limit = -1;
 
   int NumParams() const;
   bool IsGpu() const;  // its phases have threads loops

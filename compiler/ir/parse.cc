@@ -20,6 +20,9 @@ Result<Kernel> Parser::Run() {
   MLC_TRY(lexer_.Expect("kernel"));
   scope_.kernel.name = MLC_TRY(scope_.Name("a kernel"));
   scope_.kernel.approximate = lexer_.Accept("approximate");
+  if (lexer_.Accept("limit")) {
+    scope_.kernel.limit = MLC_TRY(scope_.Bind(MLC_TRY(scope_.Name("a variable"))));
+  }
   MLC_TRY(lexer_.Expect("{"));
   for (bool more = true; more;) more = MLC_TRY(ParseBuffer());
   while (!lexer_.Accept("}")) {

@@ -145,6 +145,7 @@ class Printer {
   std::string Run() {
     text_ = "kernel " + kernel_.name;
     if (kernel_.approximate) text_ += " approximate";
+    if (kernel_.limit >= 0) text_ += " limit " + kernel_.vars[static_cast<size_t>(kernel_.limit)];
     text_ += " {\n";
     for (const Buffer& buffer : kernel_.buffers) {
       text_ += "  ";

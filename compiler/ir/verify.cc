@@ -7,6 +7,10 @@ namespace mlc::ir {
 Status Verifier::Run() {
   MLC_TRY(scope_.CheckNames());
   MLC_TRY(gpu_.CheckBuffers());
+  if (scope_.kernel().limit >= 0) {
+    if (scope_.gpu()) return scope_.Bad("a kernel for GPUs has a limit");
+    MLC_TRY(scope_.Bind(scope_.kernel().limit, VerifyScope::Binding::kDynamic));
+  }
   for (const StmtRef& phase : scope_.kernel().phases) {
     const For* loop = std::get_if<For>(&phase->node);
     if (loop == nullptr || loop->kind != LoopKind::kParallel) {

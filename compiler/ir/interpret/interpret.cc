@@ -7,7 +7,8 @@
 
 namespace mlc::ir {
 
-Status Interpret(const Kernel& kernel, std::span<const std::span<std::byte>> params) {
+Status Interpret(const Kernel& kernel, std::span<const std::span<std::byte>> params,
+                 int64_t limit) {
   MLC_TRY(kernel.Verify());
   if (params.size() != static_cast<size_t>(kernel.NumParams())) {
     return InvalidArgument("kernel '" + kernel.name + "' takes " +
@@ -24,7 +25,7 @@ Status Interpret(const Kernel& kernel, std::span<const std::span<std::byte>> par
     }
   }
   if (kernel.IsGpu()) return GpuMachine(kernel, params).Run();
-  return Machine(kernel, params).Run();
+  return Machine(kernel, params, limit).Run();
 }
 
 }  // namespace mlc::ir

@@ -33,6 +33,8 @@ namespace mlc::ir {
 
 // `params`: the bytes of the kIn and kOut buffers, in order, each at least as large as its buffer;
 // kOut are written in place. INVALID_ARGUMENT when they do not fit or the kernel does not verify.
-Status Interpret(const Kernel& kernel, std::span<const std::span<std::byte>> params);
+// `limit`: of a kernel that takes one.
+Status Interpret(const Kernel& kernel, std::span<const std::span<std::byte>> params,
+                 int64_t limit = kNoLimit);
 
 }  // namespace mlc::ir

@@ -6,8 +6,9 @@
 
 namespace mlc::ir {
 
-Machine::Machine(const Kernel& kernel, std::span<const std::span<std::byte>> params)
+Machine::Machine(const Kernel& kernel, std::span<const std::span<std::byte>> params, int64_t limit)
     : kernel_(kernel), vars_(kernel.vars.size()) {
+  if (kernel.limit >= 0) vars_[static_cast<size_t>(kernel.limit)] = limit;
   memories_.reserve(kernel.buffers.size());
   for (size_t i = 0; i < kernel.buffers.size(); ++i) {
     memories_.emplace_back(kernel.buffers[i],

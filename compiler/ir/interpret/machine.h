@@ -19,7 +19,7 @@ namespace mlc::ir {
 class Machine {
  public:
   // REQUIRES: the kernel verifies and the parameters are large enough.
-  Machine(const Kernel& kernel, std::span<const std::span<std::byte>> params);
+  Machine(const Kernel& kernel, std::span<const std::span<std::byte>> params, int64_t limit);
 
   Status Run();
 
