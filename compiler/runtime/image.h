@@ -11,7 +11,14 @@
 extern "C" {
 #endif
 
-enum { MLC_AT_INPUT = 0, MLC_AT_OUTPUT = 1, MLC_AT_ARENA = 2, MLC_AT_WEIGHTS = 3 };
+/* MLC_AT_LIMIT is no place: the parameter is the number of rows that a run needs. */
+enum {
+  MLC_AT_INPUT = 0,
+  MLC_AT_OUTPUT = 1,
+  MLC_AT_ARENA = 2,
+  MLC_AT_WEIGHTS = 3,
+  MLC_AT_LIMIT = 4
+};
 
 /* Where one kernel parameter lives. */
 typedef struct mlc_operand {
@@ -19,6 +26,13 @@ typedef struct mlc_operand {
   int32_t index; /* of the input or output port */
   int64_t byte_offset;
 } mlc_operand;
+
+/* Which iterations of a phase's loop write the first rows of a step's results: iteration i of each
+   `period` writes none before row first[i]. */
+typedef struct mlc_loop_rows {
+  const int32_t* first; /* ascending; null: all iterations are to run */
+  int64_t period;
+} mlc_loop_rows;
 
 /* One kernel call. Its buffers are the operands, then shared scratch, then thread scratch. */
 typedef struct mlc_step {
@@ -33,6 +47,10 @@ typedef struct mlc_step {
      effect; both -1: there are none. If both are one buffer, the step begins with the second. */
   int32_t copied;
   int32_t copy;
+  /* Of a library that takes ranges, on CPUs: the rows of the results that a run needs, a row of
+     numbers as those of mlc_size_table.forms, and what each phase makes of them. Null: all. */
+  const int64_t* rows;
+  const mlc_loop_rows* loops;
 } mlc_step;
 
 /* Bits of required_features. */

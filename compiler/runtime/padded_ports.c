@@ -69,12 +69,17 @@ void mlc_ports_destroy(mlc_session* session) {
   free(session->lengths);
 }
 
+int64_t mlc_length_now(const mlc_session* session, const int64_t* row) {
+  const int32_t dims = session->model->image->sizes->api.dim_count;
+  int64_t length = row[0];
+  for (int32_t d = 0; d < dims; ++d) length += row[1 + d] * session->sizes[d];
+  return length;
+}
+
 /* The length that a row of forms gives; moves to the next row. */
 static int64_t Length(const mlc_session* session, const int64_t** row) {
-  const int32_t dims = session->model->image->sizes->api.dim_count;
-  int64_t length = (*row)[0];
-  for (int32_t d = 0; d < dims; ++d) length += (*row)[1 + d] * session->sizes[d];
-  *row += 1 + dims;
+  const int64_t length = mlc_length_now(session, *row);
+  *row += 1 + session->model->image->sizes->api.dim_count;
   return length;
 }
 

@@ -16,6 +16,9 @@ void mlc_ports_resize(mlc_session* session);
 /* Of an input or output, at the sizes at which it is largest. */
 int64_t mlc_ports_most_bytes(const mlc_image* image, int is_output, int32_t index);
 
+/* The length that a row of 1 + dim_count numbers gives at the session's sizes. */
+int64_t mlc_length_now(const mlc_session* session, const int64_t* row);
+
 /* Copies `port` to the first elements of `plan`, the others of which become zero. */
 void mlc_ports_pad(const mlc_port* port, const mlc_port* plan, const void* from, void* to);
 /* Copies the first elements of `plan` to `port`. */

@@ -7,6 +7,7 @@
 
 #include "compiler/runtime/image.h"
 #include "compiler/runtime/padded_ports.h"
+#include "compiler/runtime/row_bounds.h"
 #include "compiler/runtime/session_state.h"
 #include "compiler/runtime/thread_pool.h"
 
@@ -142,6 +143,11 @@ mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_
   }
   created->step_buffers = created->buffers;
   BindAllFixedBuffers(created);
+  status = mlc_bounds_create(created);
+  if (status != MLC_OK) {
+    mlc_runtime_destroy_session(created);
+    return status;
+  }
   *session = created;
   return MLC_OK;
 }
@@ -157,6 +163,7 @@ void mlc_runtime_destroy_session(mlc_session* session) {
     }
   }
   mlc_ports_destroy(session);
+  mlc_bounds_destroy(session);
   if (session->caches != NULL) {
     for (int32_t i = 0; i < session->model->image->output_count; ++i) free(session->caches[i]);
   }
@@ -297,12 +304,19 @@ static mlc_status Run(mlc_session* session, const void* const* inputs, void* con
   const mlc_status status = TakePorts(session, inputs, outputs);
   if (status != MLC_OK) return status;
   void** buffers = session->step_buffers;
+  int32_t phase = 0;
   double started = step_ns != NULL ? NowNs() : 0;
   mlc_pool_begin(session->pool);
   for (int32_t s = 0; s < image->step_count; ++s) {
     const mlc_step* step = &image->steps[s];
     const int32_t done = step->copied >= 0 && buffers[step->copied] == buffers[step->copy];
-    mlc_run_phases(session->pool, step->phases + done, step->phase_count - done, buffers);
+    if (session->phases == NULL) {
+      mlc_run_phases(session->pool, step->phases + done, step->phase_count - done, buffers);
+    } else {
+      mlc_run_bounded_phases(session->pool, session->phases + phase + done,
+                             session->bounds + phase + done, step->phase_count - done, buffers);
+      phase += step->phase_count;
+    }
     buffers += step->operand_count + 2;
     if (step_ns != NULL) {
       const double now = NowNs();

@@ -32,7 +32,10 @@ struct mlc_session {
   mlc_port* ports;
   int64_t* port_dims;
   int32_t* lengths; /* what the hidden input holds */
-  char error[512];  /* about the last call; empty: nothing to add to its status */
+  /* The same library's phases at the session's sizes, of all steps of `image`. */
+  mlc_phase* phases;
+  mlc_bound* bounds;
+  char error[512]; /* about the last call; empty: nothing to add to its status */
 };
 
 /* The plans of the library that an image is of: it alone, or one for each row of sizes. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/runtime/padded_ports.h"
+#include "compiler/runtime/row_bounds.h"
 #include "compiler/runtime/session_state.h"
 
 /* `status`, with a line about it. */
@@ -80,6 +81,7 @@ static void TakePlan(mlc_session* session, int32_t plan, const int64_t* sizes) {
   session->step_buffers = buffers;
   memcpy(session->sizes, sizes, (size_t)image->sizes->api.dim_count * sizeof(int64_t));
   mlc_ports_resize(session);
+  mlc_bounds_resize(session);
 }
 
 /* Whether the plan of the row runs the sizes, each of which the library has. */

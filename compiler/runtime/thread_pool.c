@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "compiler/runtime/loop_piece.h"
 #include "compiler/runtime/thread_place.h"
 #include "compiler/runtime/thread_wait.h"
 #include "compiler/runtime/work_share.h"
@@ -30,6 +31,7 @@ enum { kMaxVictims = 31 };
 /* What a round does: the share of thread i, cut into grains. */
 typedef struct job {
   const mlc_phase* phase; /* or work */
+  const mlc_bound* bound; /* of the phase; null: every iteration runs */
   void* const* buffers;
   mlc_pool_work work; /* both null: the worker ends */
   void* context;
@@ -86,7 +88,8 @@ static void RunGrains(mlc_pool* pool, int share, int64_t from, int64_t to, int64
   const int64_t rest = phase->extent % pool->threads;
   const int64_t first = each * share + (share < rest ? share : rest);
   const int64_t count = each + (share < rest ? 1 : 0);
-  phase->fn(pool->job.buffers, first + count * from / grains, first + count * to / grains, thread);
+  mlc_run_piece(phase, pool->job.bound, pool->job.buffers, first + count * from / grains,
+                first + count * to / grains, thread);
 }
 
 /* Of the share of any worker. */
@@ -279,8 +282,8 @@ static void AwaitAll(mlc_pool* pool) {
   for (int i = 1; i < pool->threads; ++i) Await(pool, &pool->workers[i - 1]);
 }
 
-static void RunPhase(mlc_pool* pool, const mlc_phase* phase, void* const* buffers) {
-  Offer(pool, (job){phase, buffers, NULL, NULL});
+static void RunPhase(mlc_pool* pool, const job* phase) {
+  Offer(pool, *phase);
   RunOwnShare(pool, 0);
   StealGrains(pool, 0, pool->threads - 1);
   AwaitAll(pool);
@@ -325,7 +328,7 @@ mlc_pool* mlc_pool_create(int threads, int pin) {
   pool->threads = threads;
   pool->spin_ns = cpus != 0 && cpus < threads ? 0 : kSpinNanoseconds;
   pool->moves = pool->spin_ns > 0 && !pin && cpus > 1;
-  pool->job = (job){NULL, NULL, NULL, NULL};
+  pool->job = (job){NULL, NULL, NULL, NULL, NULL};
   atomic_init(&pool->in_run, 0);
   atomic_init(&pool->share, MLC_NO_SHARE);
   atomic_init(&pool->caller_cpu, sched_getcpu());
@@ -349,7 +352,7 @@ mlc_pool* mlc_pool_create(int threads, int pin) {
 
 void mlc_pool_destroy(mlc_pool* pool) {
   if (pool == NULL) return;
-  Offer(pool, (job){NULL, NULL, NULL, NULL});
+  Offer(pool, (job){NULL, NULL, NULL, NULL, NULL});
   for (int i = 1; i < pool->threads; ++i) pthread_join(pool->workers[i - 1].handle, NULL);
   free(pool);
 }
@@ -369,20 +372,26 @@ void mlc_pool_run(mlc_pool* pool, mlc_pool_work work, void* context) {
     work(context, 0);
     return;
   }
-  Offer(pool, (job){NULL, NULL, work, context});
+  Offer(pool, (job){NULL, NULL, NULL, work, context});
   work(context, 0);
   AwaitAll(pool);
 }
 
-void mlc_run_phases(mlc_pool* pool, const mlc_phase* phases, int count, void* const* buffers) {
+void mlc_run_bounded_phases(mlc_pool* pool, const mlc_phase* phases, const mlc_bound* bounds,
+                            int count, void* const* buffers) {
   const int threads = mlc_pool_threads(pool);
   for (int i = 0; i < count; ++i) {
     const mlc_phase* phase = &phases[i];
+    const job next = {phase, bounds == NULL ? NULL : &bounds[i], buffers, NULL, NULL};
     if (phase->extent < 1) continue;
     if (phase->extent == 1 || threads == 1) {
-      phase->fn(buffers, 0, phase->extent, 0); /* nothing to share */
+      mlc_run_piece(phase, next.bound, buffers, 0, phase->extent, 0); /* nothing to share */
     } else {
-      RunPhase(pool, phase, buffers);
+      RunPhase(pool, &next);
     }
   }
+}
+
+void mlc_run_phases(mlc_pool* pool, const mlc_phase* phases, int count, void* const* buffers) {
+  mlc_run_bounded_phases(pool, phases, NULL, count, buffers);
 }

@@ -41,6 +41,12 @@ void mlc_pool_end(mlc_pool* pool);
 typedef void (*mlc_pool_work)(void* context, int thread);
 void mlc_pool_run(mlc_pool* pool, mlc_pool_work work, void* context);
 
+/* Which iterations of a phase run: the first `run` of every `period`. */
+typedef struct mlc_bound {
+  int64_t period;
+  int64_t run;
+} mlc_bound;
+
 /* Runs `count` phases one after the other. The iterations of a phase are split evenly over the
    threads (the first ones get the remainder), and what a thread has not begun when the caller is
    done with its own share runs on the caller: a function is called with any pieces of a phase, each
@@ -48,6 +54,10 @@ void mlc_pool_run(mlc_pool* pool, mlc_pool_work work, void* context);
    ended before the next phase begins. `buffers` is passed on as runtime/abi.h lays down; its thread
    scratch must serve mlc_pool_threads(pool) threads. */
 void mlc_run_phases(mlc_pool* pool, const mlc_phase* phases, int count, void* const* buffers);
+
+/* The same with a bound for each phase, whose extent is the number of iterations that run. */
+void mlc_run_bounded_phases(mlc_pool* pool, const mlc_phase* phases, const mlc_bound* bounds,
+                            int count, void* const* buffers);
 
 #ifdef __cplusplus
 }

@@ -231,6 +231,25 @@ TEST(RunPhases, MoreThreadsThanCpusAndAnyExtentRunEveryIterationOnce) {
   }
 }
 
+TEST(RunPhases, ABoundRunsTheFirstIterationsOfEachPeriod) {
+  for (const int threads : {1, 3, 64}) {
+    const Pool pool = MakePool(threads);
+    const mlc_bound bounds[] = {{7, 3}, {84, 5}, {12, 12}, {6, 0}};
+    for (const mlc_bound& bound : bounds) {
+      std::vector<int> counts(84), expected(84);
+      void* buffers[] = {counts.data()};
+      const mlc_phase phase = {CountPhase, 84 / bound.period * bound.run};
+      for (int repeat = 0; repeat < 5; ++repeat) {
+        mlc_run_bounded_phases(pool.get(), &phase, &bound, 1, buffers);
+      }
+      for (int64_t i = 0; i < 84; ++i) {
+        expected[static_cast<size_t>(i)] = i % bound.period < bound.run ? 5 : 0;
+      }
+      EXPECT_EQ(counts, expected) << bound.run << " of " << bound.period << ", " << threads;
+    }
+  }
+}
+
 // The CPUs of the calling thread, for as long as the object lives; new threads inherit them.
 class Affinity {
  public:
