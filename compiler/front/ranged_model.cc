@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "compiler/graph/onnx/file.h"
@@ -64,6 +65,21 @@ graph::SameConstants SameOfFiles(const Model& a, const Model& b) {
   };
 }
 
+// By dimension: the sizes that run in a class.
+std::vector<Sizes> ListsIn(const std::vector<RangedDim>& dims, const Sizes& classes) {
+  std::vector<Sizes> lists;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const Sizes& ends = dims[d].classes;
+    const auto own = std::ranges::find(ends, classes[d]);
+    const int64_t above = own == ends.begin() ? 0 : *(own - 1);
+    Sizes& list = lists.emplace_back();
+    for (const int64_t size : dims[d].sizes) {
+      if (size > above && size <= classes[d]) list.push_back(size);
+    }
+  }
+  return lists;
+}
+
 // Lengths of the axes of ports at every size.
 class PortLengths {
  public:
@@ -117,6 +133,14 @@ class PortLengths {
   Ports outputs_;
 };
 
+// Without a need at a size, the length is the class's.
+int64_t LengthIn(const graph::Graph& padded, const graph::Need& need) {
+  const graph::Value& node = padded[need.node];
+  const auto axis = static_cast<size_t>(need.axis);
+  if (need.kind == graph::Need::Kind::kStart) return node.Ints("starts")[axis];
+  return padded[node.operands[static_cast<size_t>(need.operand)]].type.dims[axis];
+}
+
 // A combination of classes, and the sizes that run in it.
 class ClassReader {
  public:
@@ -132,25 +156,11 @@ class ClassReader {
     return model;
   }
 
-  std::vector<Sizes> SizesIn(const Sizes& classes) const {
-    std::vector<Sizes> lists;
-    for (size_t d = 0; d < dims_.size(); ++d) {
-      const Sizes& ends = dims_[d].classes;
-      const auto own = std::ranges::find(ends, classes[d]);
-      const int64_t above = own == ends.begin() ? 0 : *(own - 1);
-      Sizes& list = lists.emplace_back();
-      for (const int64_t size : dims_[d].sizes) {
-        if (size > above && size <= classes[d]) list.push_back(size);
-      }
-    }
-    return Combinations(lists);
-  }
-
   // Proves all sizes of the class, and adds its ports at each of them.
   Result<std::vector<graph::MaskedNeed>> Prove(const Model& padded, const Sizes& classes,
                                                PortLengths& ports,
                                                std::vector<graph::SizeForm>& lengths) const {
-    const std::vector<Sizes> sizes = SizesIn(classes);
+    const std::vector<Sizes> sizes = Combinations(ListsIn(dims_, classes));
     std::map<graph::Need, std::vector<int64_t>> found;
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (sizes[i] == classes) {
@@ -193,14 +203,6 @@ class ClassReader {
     return masked;
   }
 
-  // Without a need at a size, the length is the class's.
-  static int64_t LengthIn(const graph::Graph& padded, const graph::Need& need) {
-    const graph::Value& node = padded[need.node];
-    const auto axis = static_cast<size_t>(need.axis);
-    if (need.kind == graph::Need::Kind::kStart) return node.Ints("starts")[axis];
-    return padded[node.operands[static_cast<size_t>(need.operand)]].type.dims[axis];
-  }
-
   Status Refused(const Status& status, const Sizes& sizes, const Sizes& classes) const {
     return Status(status.code(), TextOf(dims_, sizes) + " cannot run padded to " +
                                      TextOf(dims_, classes) + ": " + status.message() +
@@ -212,6 +214,35 @@ class ClassReader {
   const graph::onnx::ImportOptions& import_;
   const std::vector<RangedDim>& dims_;
 };
+
+bool SameNodes(const graph::Graph& a, const graph::Graph& b) {
+  if (a.size() != b.size() || a.outputs() != b.outputs()) return false;
+  for (graph::ValueId id = 0; id < a.size(); ++id) {
+    if (a[id].op != b[id].op || a[id].operands != b[id].operands ||
+        a[id].type.rank() != b[id].type.rank()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// A class that only its own sizes run in needs no masks. With those of the largest class it has the
+// same nodes, so that both can share kernels; a mask of the whole length hides nothing.
+void ShareNeeds(const std::vector<RangedDim>& dims, RangedModel& ranged) {
+  const std::vector<graph::MaskedNeed>& all = ranged.needs.back();
+  for (size_t c = 0; c + 1 < ranged.models.size(); ++c) {
+    const graph::Graph& graph = ranged.models[c].graph;
+    if (!SmallerSizes(dims, ranged.classes[c]).empty() ||
+        !SameNodes(graph, ranged.models.back().graph)) {
+      continue;
+    }
+    const bool hide_nothing = std::ranges::all_of(all, [&](const graph::MaskedNeed& masked) {
+      const auto length = static_cast<size_t>(masked.length);
+      return ranged.forms.lengths[length].At(ranged.classes[c]) == LengthIn(graph, masked.need);
+    });
+    if (hide_nothing) ranged.needs[c] = all;
+  }
+}
 
 std::vector<Sizes> Lists(const std::vector<RangedDim>& dims, Sizes RangedDim::*list) {
   std::vector<Sizes> lists;
@@ -242,18 +273,46 @@ Result<RangedModel> ReadRangedModel(const std::string& path,
   RangedModel ranged;
   ranged.classes = Combinations(Lists(dims, &RangedDim::classes));
   PortLengths ports;
-  std::vector<std::vector<graph::MaskedNeed>> needs;
   for (const Sizes& classes : ranged.classes) {
     ranged.models.push_back(MLC_TRY(reader.Read(classes)));
-    needs.push_back(
+    ranged.needs.push_back(
         MLC_TRY(reader.Prove(ranged.models.back(), classes, ports, ranged.forms.lengths)));
   }
   MLC_TRY(ports.Fit(ranged.models.front().graph, ranged.forms));
+  ShareNeeds(dims, ranged);
   const auto count = static_cast<int64_t>(ranged.forms.lengths.size());
   for (size_t c = 0; count > 0 && c < ranged.models.size(); ++c) {
-    MLC_TRY(graph::AddLengthMasks(ranged.models[c].graph, needs[c], count));
+    MLC_TRY(graph::AddLengthMasks(ranged.models[c].graph, ranged.needs[c], count));
   }
   return ranged;
+}
+
+std::vector<Sizes> SmallerSizes(const std::vector<RangedDim>& dims, const Sizes& classes) {
+  std::vector<Sizes> lists = ListsIn(dims, classes);
+  for (Sizes& list : lists) {
+    // Neighbours show what is rounded; the ends and the middle, what is not straight.
+    std::set<size_t> places = {0, list.size() - 1};
+    if (dims.size() < 3) places.insert({1, list.size() / 2});
+    if (dims.size() == 1) places.insert({2, 3, list.size() / 2 + 1, list.size() - 2});
+    Sizes few;
+    for (const size_t place : places) {
+      if (place < list.size()) few.push_back(list[place]);
+    }
+    list = std::move(few);
+  }
+  std::vector<Sizes> sizes = Combinations(lists);
+  std::erase(sizes, classes);
+  return sizes;
+}
+
+Result<Model> ReadSmaller(const std::string& path, const graph::onnx::ImportOptions& import,
+                          const std::vector<RangedDim>& dims, const RangedModel& ranged,
+                          size_t class_at, const Sizes& sizes) {
+  Model model = MLC_TRY(ClassReader(path, import, dims).Read(sizes));
+  const auto count = static_cast<int64_t>(ranged.forms.lengths.size());
+  if (count == 0) return model;
+  MLC_TRY(graph::AddLengthMasks(model.graph, ranged.needs[class_at], count));
+  return model;
 }
 
 }  // namespace mlc::front

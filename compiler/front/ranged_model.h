@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "compiler/front/front.h"
+#include "compiler/graph/ranged/length_masks.h"
 #include "compiler/graph/ranged/size_form.h"
 
 namespace mlc::front {
@@ -23,6 +24,8 @@ struct RangedDim {
 struct RangedModel {
   std::vector<std::vector<int64_t>> classes;  // combinations, in ascending order
   std::vector<Model> models;                  // one a combination
+  // What each of them was masked for.
+  std::vector<std::vector<graph::MaskedNeed>> needs;
   graph::RangeForms forms;
 };
 
@@ -32,5 +35,14 @@ struct RangedModel {
 Result<RangedModel> ReadRangedModel(const std::string& path,
                                     const graph::onnx::ImportOptions& import,
                                     const std::vector<RangedDim>& dims);
+
+// Sizes below those of a class that run in it, the least ones first: enough to tell lengths that
+// are sums of multiples of the sizes from others (graph::FitForm). Empty: only its own run in it.
+std::vector<std::vector<int64_t>> SmallerSizes(const std::vector<RangedDim>& dims,
+                                               const std::vector<int64_t>& classes);
+// The model at sizes that run in a class, with the masks of the class.
+Result<Model> ReadSmaller(const std::string& path, const graph::onnx::ImportOptions& import,
+                          const std::vector<RangedDim>& dims, const RangedModel& ranged,
+                          size_t class_at, const std::vector<int64_t>& sizes);
 
 }  // namespace mlc::front
