@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "compiler/ir/stored_rows.h"
+#include "compiler/package/row_limits.h"
 
 namespace mlc::package {
 
@@ -40,6 +46,77 @@ std::vector<int64_t> AddPhases(ImageBuilder& builder, std::span<const TaskKernel
   return tables;
 }
 
+// What the phases of a kernel make of the rows of its results; no offset: none has a bound.
+std::optional<int64_t> AddLoops(ImageBuilder& builder, const graph::Workload& workload,
+                                const TaskKernel& kernel) {
+  const std::vector<int64_t> row_elements = RowElementsOf(workload, kernel);
+  const std::vector<ir::LoopRows> loops = ir::StoredRows(kernel.lowered.kernel, row_elements);
+  if (std::ranges::none_of(loops, &ir::LoopRows::bounds)) return std::nullopt;
+  std::vector<mlc_loop_rows> rows;
+  for (const ir::LoopRows& loop : loops) {
+    rows.push_back({nullptr, static_cast<int64_t>(loop.first.size())});
+  }
+  const int64_t table = builder.AddTable(rows);
+  for (size_t p = 0; p < loops.size(); ++p) {
+    if (!loops[p].bounds()) continue;
+    const std::vector<int32_t> first(loops[p].first.begin(), loops[p].first.end());
+    const int64_t numbers = builder.AddBlob(
+        {reinterpret_cast<const char*>(first.data()), first.size() * sizeof(int32_t)});
+    builder.PointToText(
+        table + static_cast<int64_t>(p * sizeof(mlc_loop_rows) + offsetof(mlc_loop_rows, first)),
+        numbers);
+  }
+  return table;
+}
+
+// Adds to the steps of plans what bounds their loops.
+class BoundWriter {
+ public:
+  BoundWriter(ImageBuilder& builder, const graph::Program& program,
+              std::span<const TaskKernel* const> kernels)
+      : builder_(builder), program_(program), kernels_(kernels) {}
+
+  void Add(const Plan& plan, int64_t steps_at) {
+    for (size_t s = 0; s < plan.rows.size(); ++s) {
+      if (!plan.rows[s]) continue;
+      const graph::Step& step = program_.steps[static_cast<size_t>(plan.first_step) + s];
+      const std::optional<int64_t> loops = LoopsOf(step.task);
+      const bool has_limit = kernels_[static_cast<size_t>(step.task)]->lowered.kernel.limit >= 0;
+      if (!loops && !has_limit) continue;
+      const auto row = steps_at + static_cast<int64_t>(s * sizeof(mlc_step));
+      if (loops) {
+        builder_.PointToTable(row + static_cast<int64_t>(offsetof(mlc_step, loops)), *loops);
+      }
+      builder_.PointToText(row + static_cast<int64_t>(offsetof(mlc_step, rows)),
+                           FormAt(*plan.rows[s]));
+    }
+  }
+
+ private:
+  std::optional<int64_t> LoopsOf(int task) {
+    const auto [entry, is_new] = loops_.try_emplace(task);
+    const auto at = static_cast<size_t>(task);
+    if (is_new) entry->second = AddLoops(builder_, program_.tasks[at].workload, *kernels_[at]);
+    return entry->second;
+  }
+
+  int64_t FormAt(const graph::SizeForm& form) {
+    const auto [entry, is_new] = forms_.try_emplace(form);
+    if (is_new) {
+      std::vector<int64_t> numbers = {form.base};
+      numbers.insert(numbers.end(), form.factors.begin(), form.factors.end());
+      entry->second = builder_.AddDims(numbers);
+    }
+    return entry->second;
+  }
+
+  ImageBuilder& builder_;
+  const graph::Program& program_;
+  const std::span<const TaskKernel* const> kernels_;
+  std::map<int, std::optional<int64_t>> loops_;  // by task
+  std::map<graph::SizeForm, int64_t> forms_;
+};
+
 // What a step on a CPU needs.
 mlc_step NeedsOf(const TaskKernel& kernel) {
   mlc_step row = {};
@@ -61,12 +138,14 @@ Result<std::vector<ImageTable>> AddCpuTables(ImageBuilder& builder, const graph:
   const std::vector<int64_t> phases = AddPhases(builder, own);
   std::vector<mlc_image> images(bases.begin(), bases.end());
   std::vector<ImageTable> tables;
+  BoundWriter bounds(builder, program, own);
   mlc_image most = {};
   for (size_t p = 0; p < plans.size(); ++p) {
     mlc_image& image = images[p];
     const int64_t steps_at =
         AddSteps(builder, program, plans[p], own, weights, NeedsOf, phases, image);
     tables.push_back({p, steps_at, 0});
+    bounds.Add(plans[p], steps_at);
     most.arena_bytes = std::max(most.arena_bytes, image.arena_bytes);
     most.workspace_bytes = std::max(most.workspace_bytes, image.workspace_bytes);
     most.thread_bytes = std::max(most.thread_bytes, image.thread_bytes);

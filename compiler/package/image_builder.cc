@@ -64,6 +64,7 @@ std::vector<mlc_operand> OperandsOf(int step_index, const graph::Step& step,
         break;
     }
   }
+  if (kernel.lowered.kernel.limit >= 0) rows.push_back({MLC_AT_LIMIT, 0, 0});
   return rows;
 }
 

@@ -16,6 +16,7 @@
 #include "compiler/package/link.h"
 #include "compiler/package/packaging.h"
 #include "compiler/package/plans.h"
+#include "compiler/package/row_limits.h"
 #include "compiler/package/weights.h"
 #include "compiler/runtime/model.h"
 
@@ -83,6 +84,7 @@ class LibraryWriter {
   Status MakeKernels(std::span<const Choice> choices) {
     kernels_ =
         MLC_TRY(LowerKernels(program_, choices, target_, options_.name, work_.path().string()));
+    LimitKernels(program_, plans_.plans, kernels_);
     std::vector<const schedule::LoweredKernel*> lowered(program_.tasks.size());
     std::vector<const schedule::LoweredKernel*> substitutes(program_.tasks.size());
     for (const TaskKernel& kernel : kernels_) {

@@ -115,7 +115,8 @@ int PlanMerger::ConstantFor(const graph::TensorDataRef& data) {
 }
 
 Status PlanMerger::Add(std::vector<int64_t> sizes, graph::Program program,
-                       std::span<const Choice> choices) {
+                       std::span<const Choice> choices,
+                       std::vector<std::optional<graph::SizeForm>> rows) {
   graph::Program& all = merged_.program;
   std::vector<Plan>& plans = merged_.plans.plans;
   if (plans.empty()) {
@@ -146,7 +147,7 @@ Status PlanMerger::Add(std::vector<int64_t> sizes, graph::Program program,
   all.arena_bytes = std::max(all.arena_bytes, program.arena_bytes);
   all.unshared_bytes = std::max(all.unshared_bytes, program.unshared_bytes);
   plans.push_back({std::move(sizes), first_step, step_count, std::move(program.inputs),
-                   std::move(program.outputs), program.arena_bytes});
+                   std::move(program.outputs), program.arena_bytes, std::move(rows)});
   return {};
 }
 

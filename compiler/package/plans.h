@@ -33,6 +33,9 @@ struct Plan {
   std::vector<graph::Port> inputs;
   std::vector<graph::Port> outputs;
   int64_t arena_bytes = 0;
+  // By step: how many rows of its results (graph/ranged/step_rows.h) a run needs; none: all. Empty:
+  // all of all steps.
+  std::vector<std::optional<graph::SizeForm>> rows = {};
 };
 
 // What a library takes beside the sizes of its plans.
@@ -71,9 +74,10 @@ class PlanMerger {
                       std::optional<PlanRanges> ranges = std::nullopt);
 
   // In any order of sizes. A task that an earlier program has keeps the kernel that it has there.
-  // INVALID_ARGUMENT if the numbers, types or ranks of inputs or outputs differ from the earlier
-  // programs'.
-  Status Add(std::vector<int64_t> sizes, graph::Program program, std::span<const Choice> choices);
+  // `rows`: as Plan's. INVALID_ARGUMENT if the numbers, types or ranks of inputs or outputs differ
+  // from the earlier programs'.
+  Status Add(std::vector<int64_t> sizes, graph::Program program, std::span<const Choice> choices,
+             std::vector<std::optional<graph::SizeForm>> rows = {});
   // INVALID_ARGUMENT if no axis of an input has the length of a dimension, or if the sizes are not
   // all combinations of those of each dimension.
   Result<MergedPrograms> Take();

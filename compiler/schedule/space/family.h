@@ -14,6 +14,7 @@
 
 #include "compiler/graph/workload.h"
 #include "compiler/ir/ir.h"
+#include "compiler/ir/limit_loops.h"
 #include "compiler/schedule/space/config.h"
 #include "compiler/schedule/space/space.h"
 #include "compiler/target/target.h"
@@ -40,6 +41,8 @@ struct LoweredKernel {
   ir::Kernel kernel;
   std::vector<Binding> bindings;  // parallel to kernel.params
   std::vector<Preparation> preparations;
+  // Loops that a run for fewer rows may end early.
+  std::vector<ir::RowLoop> row_loops = {};
 };
 
 // The properties of a config, computed without lowering it: the inputs of the analytic model and of

@@ -64,7 +64,7 @@ class AttentionEmitter {
       PackValues();
       Queries(split);
     });
-    return {builder_.Finish(), fused_.bindings(), {}};
+    return {builder_.Finish(), fused_.bindings(), {}, row_loops_};
   }
 
  private:
@@ -156,8 +156,12 @@ class AttentionEmitter {
     const int64_t rest = problem_.queries % rows;
     const int64_t each = CeilDiv(blocks, knobs_.splits);
     const ExprRef first = builder_.Let("f", split * each);
-    builder_.For("qb", first, ir::Min(first + each, ir::Int(blocks)), 1,
-                 [&](const ExprRef& block) { QueryBlock(block * rows, static_cast<int>(rows)); });
+    builder_.For("qb", first, ir::Min(first + each, ir::Int(blocks)), 1, [&](const ExprRef& block) {
+      if (const auto* var = std::get_if<ir::VarRef>(&block->node)) {
+        row_loops_.push_back({var->var, rows, 0});
+      }
+      QueryBlock(block * rows, static_cast<int>(rows));
+    });
     if (rest == 0) return;
     builder_.If(Do(ScalarOp::kEqual, split, ir::Int(knobs_.splits - 1)),
                 [&] { QueryBlock(ir::Int(blocks * rows), static_cast<int>(rest)); });
@@ -308,6 +312,7 @@ class AttentionEmitter {
   int64_t padded_keys_ = 0, padded_width_ = 0, padded_depth_ = 0;
   ir::BufferId k_ = 0, v_ = 0, q_ = 0, s_ = 0, inverse_ = 0;
   ir::BufferId acc_ = 0, stat_ = 0, now_ = 0;
+  std::vector<ir::RowLoop> row_loops_;  // over the queries
   ExprRef b_, h_;
 };
 

@@ -137,7 +137,7 @@ ir::BufferId ContractionLowering::DeclareColumns() {
 LoweredKernel ContractionLowering::Run() {
   builder_.Parallel("chunk", plan_.parallel_chunks(p_),
                     [&](const ExprRef& index) { EmitChunk(index); });
-  LoweredKernel lowered{builder_.Finish(), bindings_, {}};
+  LoweredKernel lowered{builder_.Finish(), bindings_, {}, tiles_.row_loops()};
   if (p_.IsPacked()) {
     lowered.preparations = PackedPreparations(workload_, p_, plan_);
   } else if (PacksWeight()) {

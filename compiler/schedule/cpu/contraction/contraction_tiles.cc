@@ -29,6 +29,10 @@ void RowTiles::ForSegments(const std::vector<TileSegment>& segments, const ExprR
   for (const TileSegment& segment : segments) {
     builder_.For("t", ir::Max(begin, Int(segment.begin)), ir::Min(end, Int(segment.end)), 1,
                  [&](const ExprRef& t) {
+                   const auto* var = std::get_if<ir::VarRef>(&t->node);
+                   if (var != nullptr && p_.outer[1].dim < 0) {
+                     row_loops_.push_back({var->var, segment.rows, segment.origin});
+                   }
                    body(segment, builder_.Let("at", t * segment.rows + segment.origin));
                  });
   }

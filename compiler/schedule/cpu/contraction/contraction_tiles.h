@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/ir/build.h"
+#include "compiler/ir/limit_loops.h"
 #include "compiler/schedule/cpu/contraction/contraction_segments.h"
 #include "compiler/schedule/problem/contraction_problem.h"
 
@@ -51,6 +52,9 @@ class RowTiles {
   void ForOuterTaps(
       const RowTile& tile, const ir::ExprRef& depth_at,
       const std::function<void(const ir::ExprRef&, const ir::ExprRef&, const OuterTaps&)>& body);
+  // The loops over tiles, where tiles are along one axis: no iteration needs what another one has
+  // computed.
+  const std::vector<ir::RowLoop>& row_loops() const { return row_loops_; }
   // Offset in the row operand of the first tap of a tile's first row.
   ir::ExprRef Base(const RowTile& tile, const ir::ExprRef& depth_at) const;
 
@@ -67,6 +71,7 @@ class RowTiles {
   int64_t units_;
   std::vector<TileSegment> inner_;
   std::vector<TileSegment> outer_;
+  std::vector<ir::RowLoop> row_loops_;
 };
 
 }  // namespace mlc::schedule
