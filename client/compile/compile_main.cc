@@ -14,6 +14,7 @@
 #include "base/process/standard_files.h"
 #include "base/process/standard_output.h"
 #include "base/write_text.h"
+#include "client/compile/bounded_steps.h"
 #include "client/compile/choose_kernels.h"
 #include "client/compile/compile_options.h"
 #include "client/compile/compile_report.h"
@@ -21,6 +22,7 @@
 #include "client/compile/keep_winners.h"
 #include "client/compile/library_options.h"
 #include "client/compile/server_best.h"
+#include "client/compile/shared_kernels.h"
 #include "client/compile/shared_layouts.h"
 #include "client/compile/variants.h"
 #include "client/model/dims.h"
@@ -100,19 +102,6 @@ Result<target::Target> TargetOf(const CompileOptions& options, Source& source) {
   if (options.target == kAutoTarget) return ChooseByItself(options, source);
   if (source.server) return TargetOfRecords(*source.server, options.target, options.threads);
   return ChooseTarget(options.target, target::ThreadsFor(options.threads));
-}
-
-Result<front::FrontOptions> FrontOptionsOf(const CompileOptions& options,
-                                           const target::Target& target) {
-  front::FrontOptions front;
-  front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
-  front.tolerance = options.tolerance;
-  front.skip = {options.skipped_passes.begin(), options.skipped_passes.end()};
-  front.print_after = {options.print_after.begin(), options.print_after.end()};
-  front.print = [](std::string_view pass, const graph::Graph& graph) {
-    Print("# after " + std::string(pass) + "\n" + graph.ToText() + "\n");
-  };
-  return front::ForTarget(std::move(front), target);
 }
 
 Result<std::vector<package::Choice>> ChooseAny(const CompileOptions& options,
@@ -265,10 +254,12 @@ Status WriteReports(const CompileOptions& options, const CompileReport& report,
   return WriteText(options.output + "/report.json", ToJson(report));
 }
 
+// `chosen`: what was chosen before classes shared kernels.
 Result<ExitCode> Report(const CompileOptions& options, const std::string& name,
-                        const CompileReport& report) {
-  MLC_TRY(
-      WriteReports(options, report, LockOf(report.program, report.target, report.choices), name));
+                        const CompileReport& report, const package::LockFile& chosen = {}) {
+  package::LockFile lock = LockOf(report.program, report.target, report.choices);
+  lock.choices.insert(chosen.choices.begin(), chosen.choices.end());
+  MLC_TRY(WriteReports(options, report, lock, name));
   Print(options.json ? ToJson(report)
                      : ToText(report) + "wrote " + report.library.shared_library + "\n");
   return ExitCode::kOk;
@@ -323,7 +314,9 @@ struct Collected {
   SizedModel model;
   package::PlanMerger merger;
   SharedLayouts layouts;
-  std::string notes = "";  // why a variant is not the usual one
+  SharedKernels kernels;
+  package::LockFile lock = {};  // of all classes
+  std::string notes = "";       // why a variant is not the usual one
 };
 
 Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, Source& source,
@@ -337,7 +330,14 @@ Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, 
   if (!note.empty()) {
     all.notes = sizes.TextAt(at) + ": " + note + (all.notes.empty() ? "" : "\n") + all.notes;
   }
-  return all.merger.Add(sizes.SizesAt(at), std::move(variant.program), variant.choices);
+  ClassPlan plan{std::move(variant.program), std::move(variant.choices), {}};
+  if (all.model.forms() != nullptr) {
+    plan.rows = MLC_TRY(RowsOfClass(all.model, at, plan.program, front));
+    all.lock.choices.merge(LockOf(plan.program, target, plan.choices).choices);
+    all.kernels.Share(plan, HiddenInputOf(all.model, plan.program));
+  }
+  return all.merger.Add(sizes.SizesAt(at), std::move(plan.program), plan.choices,
+                        std::move(plan.rows));
 }
 
 Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& sizes, Source& source,
@@ -355,7 +355,8 @@ Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& siz
   }
   SizedModel model = MLC_TRY(SizedModel::Open(options.model, sizes));
   package::PlanMerger merger(sizes.varying, RangesOf(sizes, model));
-  Collected all{std::move(model), std::move(merger), SharedLayouts(target, records.get())};
+  Collected all{std::move(model), std::move(merger), SharedLayouts(target, records.get()),
+                SharedKernels(target, sizes.varying.size())};
   // The largest sizes, which take the longest, come first: the others share their layouts.
   for (size_t i = sizes.combinations.size(); i-- > 0;) {
     const Status added = AddPlan(options, sizes, i, source, target, front, all);
@@ -365,14 +366,18 @@ Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& siz
   const package::LibraryOptions library = LibraryOptionsOf(options, Variable);
   const package::LibraryReport written = MLC_TRY(package::WriteLibrary(merged, target, library));
   return Report(options, library.name,
-                {merged.program, merged.choices, target, written, all.notes, &merged.plans});
+                {merged.program, merged.choices, target, written, all.notes, &merged.plans},
+                all.lock);
 }
 
 Result<ExitCode> Compile(const CompileOptions& options) {
   const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims));
   Source source = MLC_TRY(OpenSource(options));
   const target::Target target = MLC_TRY(TargetOf(options, source));
-  const front::FrontOptions front = MLC_TRY(FrontOptionsOf(options, target));
+  front::FrontOptions front = MLC_TRY(FrontOptionsOf(options, target));
+  front.print = [](std::string_view pass, const graph::Graph& graph) {
+    Print("# after " + std::string(pass) + "\n" + graph.ToText() + "\n");
+  };
   if (sizes.varies()) return CompileSizes(options, sizes, source, target, front);
   if (options.emit == "graph") return EmitGraph(options, sizes.combinations.front(), front);
   return CompileOneSize(options, sizes, source, target, front);

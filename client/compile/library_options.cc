@@ -1,6 +1,7 @@
 #include "client/compile/library_options.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "base/machine/cpus.h"
 #include "compiler/build/cubin_cache.h"
@@ -21,6 +22,16 @@ package::LibraryOptions LibraryOptionsOf(const CompileOptions& options,
   library.embed_weights = options.weights == "embed";
   library.parallel = target::UsableCpus();
   return library;
+}
+
+Result<front::FrontOptions> FrontOptionsOf(const CompileOptions& options,
+                                           const target::Target& target) {
+  front::FrontOptions front;
+  front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
+  front.tolerance = options.tolerance;
+  front.skip = {options.skipped_passes.begin(), options.skipped_passes.end()};
+  front.print_after = {options.print_after.begin(), options.print_after.end()};
+  return front::ForTarget(std::move(front), target);
 }
 
 std::optional<package::PlanRanges> RangesOf(const DimSizes& sizes, const SizedModel& model) {

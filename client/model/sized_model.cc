@@ -9,15 +9,15 @@ namespace mlc::client {
 Result<SizedModel> SizedModel::Open(const std::string& path, const DimSizes& sizes) {
   SizedModel model(path, sizes);
   if (!sizes.ranged()) return model;
-  graph::onnx::ImportOptions import;
-  std::vector<front::RangedDim> dims;
   for (size_t d = 0; d < sizes.varying.size(); ++d) {
-    dims.push_back({sizes.varying[d], sizes.dims[d].sizes, sizes.dims[d].classes});
+    model.dims_.push_back({sizes.varying[d], sizes.dims[d].sizes, sizes.dims[d].classes});
   }
   for (const auto& [name, size] : sizes.combinations.front()) {
-    if (std::ranges::find(sizes.varying, name) == sizes.varying.end()) import.dims[name] = size;
+    if (std::ranges::find(sizes.varying, name) == sizes.varying.end()) {
+      model.import_.dims[name] = size;
+    }
   }
-  model.ranged_ = MLC_TRY(front::ReadRangedModel(path, import, dims));
+  model.ranged_ = MLC_TRY(front::ReadRangedModel(path, model.import_, model.dims_));
   return model;
 }
 
@@ -26,6 +26,15 @@ Result<front::Model> SizedModel::Take(size_t at) {
   graph::onnx::ImportOptions import;
   import.dims = sizes_.combinations[at];
   return front::ReadModel(path_, import);
+}
+
+std::vector<std::vector<int64_t>> SizedModel::SmallerSizes(size_t at) const {
+  if (!ranged_) return {};
+  return front::SmallerSizes(dims_, ranged_->classes[at]);
+}
+
+Result<front::Model> SizedModel::TakeSmaller(size_t at, const std::vector<int64_t>& smaller) const {
+  return front::ReadSmaller(path_, import_, dims_, *ranged_, at, smaller);
 }
 
 }  // namespace mlc::client

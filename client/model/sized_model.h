@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "client/model/dims.h"
@@ -21,6 +23,10 @@ class SizedModel {
   // The model at sizes.combinations[at], which then is not kept: once for each. Errors as
   // front::ReadModel's.
   Result<front::Model> Take(size_t at);
+  // Sizes below those of a class, and the model at them with the class's masks; for several, as
+  // front::SmallerSizes says. Empty without a range.
+  std::vector<std::vector<int64_t>> SmallerSizes(size_t at) const;
+  Result<front::Model> TakeSmaller(size_t at, const std::vector<int64_t>& smaller) const;
   // Null: there is no range.
   const graph::RangeForms* forms() const { return ranged_ ? &ranged_->forms : nullptr; }
 
@@ -29,6 +35,9 @@ class SizedModel {
 
   std::string path_;
   DimSizes sizes_;
+  // With a range: the dimensions that vary, and the sizes of the others.
+  std::vector<front::RangedDim> dims_;
+  graph::onnx::ImportOptions import_;
   std::optional<front::RangedModel> ranged_;
 };
 

@@ -22,8 +22,8 @@ ALLOWED = {
     "client/compile": (
         "base base/machine base/process base/rpc base/settings base/wire client/model client/service "
         "client/target compiler/backend compiler/build compiler/codegen compiler/codegen/cuda compiler/front compiler/graph "
-        "compiler/graph/physical compiler/package compiler/schedule/cuda/user_kernel compiler/schedule/space "
-        "compiler/target costmodel costmodel/history db db/sqlite proto"),
+        "compiler/graph/physical compiler/graph/ranged compiler/ir compiler/package compiler/schedule/cuda/user_kernel "
+        "compiler/schedule/space compiler/target costmodel costmodel/history db db/sqlite proto"),
     "client/local": (
         "base base/machine base/process compiler/package compiler/schedule/cuda/user_kernel "
         "compiler/schedule/space db db/sqlite server server/search"),

@@ -19,6 +19,7 @@ using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
 constexpr char kCompile[] = MLC_BINARY_DIR "/bin/mlc-compile";
+constexpr char kLog[] = MLC_BINARY_DIR "/bin/mlc-log";
 constexpr char kRun[] = MLC_BINARY_DIR "/bin/mlc-run";
 constexpr char kTune[] = MLC_BINARY_DIR "/bin/mlc-tune";
 
@@ -86,6 +87,10 @@ class Sizes : public ::testing::Test {
   static Words CheckOf(const std::string& library, const std::string& inputs) {
     return {kRun,     library, "--inputs",  inputs, "--check", inputs + "/expected",
             "--rtol", "1e-5",  "--threads", "2"};
+  }
+  static bool SameFiles(const std::string& a, const std::string& b) {
+    std::ifstream x(a, std::ios::binary), y(b, std::ios::binary);
+    return std::equal(std::istreambuf_iterator<char>(x), {}, std::istreambuf_iterator<char>(y), {});
   }
   Json ReportOf(const std::string& library) const {
     std::ifstream file(library + "/report.json");
@@ -227,6 +232,45 @@ TEST_F(Sizes, CompileRefusesWhatALibraryCannotHave) {
     EXPECT_THAT(refused.output, HasSubstr(text));
   }
   EXPECT_FALSE(std::filesystem::exists(folder_.path("x")));
+}
+
+// One job tunes the tasks of all classes, and every size runs on what it found.
+TEST_F(Sizes, OneRunTunesARange) {
+  const std::string log = folder_.path("range.db"), library = folder_.path("tuned_range");
+  const Words dims = {"--dim", "batch=1..4@2", "--dim", "length=6"};
+  const auto with = [&](Words command) {
+    const Words common = {"--model", model_, "--target", "cpu", "--threads", "1"};
+    command.insert(command.end(), common.begin(), common.end());
+    command.insert(command.end(), dims.begin(), dims.end());
+    const Finished finished = RunProgram(command);
+    EXPECT_EQ(finished.exit_code, 0) << command.front() << ": " << finished.output;
+    return finished;
+  };
+  const Json plan = Json::parse(with({kTune, "--dry-run", "--json"}).output);
+  EXPECT_EQ(plan["sizes"].size(), 2u);
+  const std::string trials = std::to_string(2 * plan["tasks"].size());
+  with({kTune, "--log", log, "--trials", trials, "--quiet"});
+  with({kCompile, "--log", log, "--name", "m", "--require-tuned", "-o", library});
+  const Json report = ReportOf(library);
+  ASSERT_EQ(report["plans"].size(), 2u) << "batch up to 2, up to 4";
+  for (const Json& of_class : report["plans"]) {
+    EXPECT_GT(of_class["expected_ms"], 0);
+    for (size_t task = 0; task < report["tasks"].size(); ++task) {
+      if (of_class["task_uses"][task] > 0) {
+        EXPECT_TRUE(report["tasks"][task]["tuned"]) << report["tasks"][task].dump();
+      }
+    }
+  }
+  const Finished best = RunProgram({kLog, "best", log, "--model", model_, "--dim", "batch=1..4@2",
+                                    "--dim", "length=6", "--json"});
+  EXPECT_EQ(best.exit_code, 0) << best.output;
+  for (const int64_t batch : {1, 2, 3, 4}) {
+    const Finished checked = RunProgram(CheckOf(library, Evaluated(batch, 6)));
+    EXPECT_EQ(checked.exit_code, 0) << batch << ": " << checked.output;
+  }
+  const std::string locked = folder_.path("locked_range");
+  with({kCompile, "--locked", library + "/m.lock", "--name", "m", "-o", locked});
+  EXPECT_TRUE(SameFiles(library + "/libm.so", locked + "/libm.so"));
 }
 
 // One job tunes the tasks of all sizes; the library of all of them then needs no default config.
