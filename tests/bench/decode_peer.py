@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Times the steps of a decoder on the CPU with a cache of 512 tokens, in a compiled library and in ONNX Runtime.
+
+    decode_peer.py BIN_FOLDER [--layers 8] [--threads 2] [--rounds 7] [--only TEXT] [--json FILE]
+
+tests/models/make_model.py writes a decoder of Qwen2-0.5B's widths, of fewer layers and tokens in the vocabulary, with
+the operators that the builder of ONNX Runtime GenAI writes, in f32 and with weights of 4 bits. The library has default
+configs. ONNX Runtime runs as GenAI runs it: caches are bound, and each step writes them in place; once with f32 in the
+products of few bits (accuracy level 1) and once with activations of 8 bits (level 4). All read a prompt of 512 tokens,
+then take the most likely token at each step. They take turns within a round; a figure is the median time of a step,
+and the median of the rounds. Needs numpy, onnx and onnxruntime.
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+import onnx
+import onnxruntime
+
+PROMPT, STEPS = 512, 24
+CACHE = PROMPT + 2 * STEPS
+MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
+CASES = {"f32": 32, "4 bits by 32": 4}
+
+
+def prompt(vocabulary):
+    return numpy.random.default_rng(3).integers(0, vocabulary, PROMPT)
+
+
+class Library:
+    def __init__(self, programs, model, options):
+        self.folder = model.with_suffix("")
+        subprocess.run([programs / "mlc-compile", "--model", model, "--dim", "sequence=1,64", "-o", self.folder,
+                        "--target", "cpu"], check=True, capture_output=True)
+        ids = ",".join(str(token) for token in prompt(options.vocabulary))
+        self.command = [programs / "mlc-run", self.folder, "--threads", str(options.threads), "--generate", str(STEPS),
+                        "--prompt", ids, "--json"]
+
+    def run(self):
+        done = subprocess.run(self.command, check=True, capture_output=True, text=True)
+        return json.loads(done.stdout)
+
+    def tokens(self):
+        return self.run()["tokens"]
+
+    def step_ms(self):
+        return self.run()["step_ms"]["median"]
+
+
+class Peer:
+    def __init__(self, model, options):
+        settings = onnxruntime.SessionOptions()
+        settings.intra_op_num_threads = options.threads
+        settings.add_session_config_entry("session.force_spinning_stop", "1")
+        self.session = onnxruntime.InferenceSession(str(model), settings, providers=["CPUExecutionProvider"])
+        self.binding = self.session.io_binding()
+        self.binding.bind_output("logits")  # the first of the outputs
+        for value in self.session.get_inputs():
+            if value.name.startswith("past"):
+                cache = onnxruntime.OrtValue.ortvalue_from_numpy(numpy.zeros(value.shape, numpy.float32))
+                self.binding.bind_ortvalue_input(value.name, cache)
+                self.binding.bind_ortvalue_output(value.name.replace("past_key_values", "present"), cache)
+        self.first = self.step(prompt(options.vocabulary), PROMPT)
+
+    def step(self, tokens, end):
+        self.binding.bind_cpu_input("input_ids", numpy.array([tokens], numpy.int64))
+        self.binding.bind_cpu_input("seqlens_k", numpy.array([end - 1], numpy.int32))
+        self.binding.bind_output("logits")
+        self.session.run_with_iobinding(self.binding)
+        return int(self.binding.get_outputs()[0].numpy()[0, -1].argmax())
+
+    def tokens(self):
+        tokens, self.times = [self.first], []
+        for i in range(1, STEPS):
+            start = time.perf_counter()
+            tokens.append(self.step([tokens[-1]], PROMPT + i))
+            self.times.append((time.perf_counter() - start) * 1e3)
+        return tokens
+
+    def step_ms(self):
+        self.tokens()
+        return statistics.median(self.times)
+
+
+def with_level(model, out, level):
+    graph = onnx.load(model)
+    for node in graph.graph.node:
+        if node.op_type == "MatMulNBits":
+            node.attribute.append(onnx.helper.make_attribute("accuracy_level", level))
+    onnx.save(graph, out)
+    return out
+
+
+def weight_bytes(model):
+    """Of a step: all weights but the embedding, of which a row is read."""
+    return sum(len(w.raw_data) for w in onnx.load(model).graph.initializer if w.name != "embed")
+
+
+def measured(case, bits, programs, folder, options):
+    model = folder / "model.onnx"
+    subprocess.run([sys.executable, MODELS / "make_model.py", "qwen2", model, "--length", "sequence", "--form", "genai",
+                    "--bits", str(bits), "--cache", str(CACHE), "--layers", str(options.layers), "--vocabulary",
+                    str(options.vocabulary)], check=True)
+    ways = {"library": Library(programs, model, options)}
+    if bits == 32:
+        ways["onnxruntime"] = Peer(model, options)
+    else:
+        for level in (1, 4):
+            ways[f"onnxruntime_level_{level}"] = Peer(with_level(model, folder / f"level{level}.onnx", level), options)
+    tokens = {name: way.tokens() for name, way in ways.items()}
+    times = {name: [] for name in ways}
+    for _ in range(options.rounds):
+        for name, way in ways.items():
+            times[name].append(way.step_ms())
+    peers = [name for name in ways if name != "library"]
+    best = [min(times[name][i] for name in peers) for i in range(options.rounds)]
+    same = next((i for i, pair in enumerate(zip(tokens["library"], tokens[peers[0]])) if pair[0] != pair[1]), STEPS)
+    return {"case": case, "layers": options.layers, "weights_mb": round(weight_bytes(model) / 1e6, 1),
+            **{name + "_ms": round(statistics.median(t), 2) for name, t in times.items()},
+            "weights_gb_s": round(weight_bytes(model) / 1e6 / statistics.median(times["library"]), 2),
+            "tokens_s_over_best_peer": round(statistics.median(b / t for b, t in zip(best, times["library"])), 3),
+            "equal_tokens": f"{same} of {STEPS}",
+            "samples_ms": {name: [round(x, 2) for x in t] for name, t in times.items()}}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", type=pathlib.Path)
+    parser.add_argument("--layers", type=int, default=8)
+    parser.add_argument("--vocabulary", type=int, default=32000)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    results, loads = [], [os.getloadavg()[0]]
+    for case, bits in CASES.items():
+        if options.only not in case:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            results.append(measured(case, bits, options.programs.resolve(), pathlib.Path(folder), options))
+        loads.append(os.getloadavg()[0])
+        print(json.dumps({k: v for k, v in results[-1].items() if k != "samples_ms"}), flush=True)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(
+            {"threads": options.threads, "rounds": options.rounds,
+             "load_average": [round(min(loads), 1), round(max(loads), 1)],
+             "onnxruntime": onnxruntime.__version__, "cases": results}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
