@@ -19,6 +19,8 @@ constexpr double kTrivialFlops = 4;
 
 bool IsPointwise(const Value& node) { return node.op == Op::kPointwise || node.op == Op::kCast; }
 
+bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
+
 // Movement whose result a pointwise task can take element by element.
 bool IsFusableMovement(const Value& node) {
   switch (node.op) {
@@ -68,6 +70,11 @@ class Partitioner {
       : graph_(graph), options_(options), fuser_(graph) {}
 
   Result<Partition> Run() {
+    for (ValueId id = 0; id < graph_.size(); ++id) {
+      if (TakesPrologue(graph_[id]) && graph_[id].op != Op::kPool) {
+        TakeDecoding(graph_[id].operands[0], id);
+      }
+    }
     // Later anchors choose first: a residual add joins the later of its two producers.
     for (ValueId id = graph_.size(); id-- > 0;) {
       if (IsAnchor(graph_[id].op) && TakesEpilogue(graph_[id].op)) GrowEpilogue(id);
@@ -92,8 +99,47 @@ class Partitioner {
       if (!reads) continue;
       const bool residual = IsResidual(id, anchor);
       if (residual && !options_.fuse_residuals) continue;
-      if (TryMerge(group, fuser_.GroupOf(id)) && residual) ++residuals_;
+      if (!TryMerge(group, fuser_.GroupOf(id))) continue;
+      residuals_ += residual ? 1 : 0;
+      for (ValueId operand : node.operands) TakeDecoding(operand, id);
     }
+  }
+
+  // Takes what turns codes of bytes into `value`, which `reader` alone reads: codes are less to
+  // write and to read, and other readers often need them anyway.
+  void TakeDecoding(ValueId value, ValueId reader) {
+    std::vector<ValueId> chain;
+    double flops = 0;
+    for (ValueId at = value; at != kNoValue; at = OnlyTensor(graph_[at])) {
+      const Value& node = graph_[at];
+      if (IsByte(node.type.dtype)) {
+        for (ValueId link : chain) TryMerge(fuser_.GroupOf(link), fuser_.GroupOf(reader));
+        return;
+      }
+      flops += node.op == Op::kPointwise ? InfoOf(node.scalar).flops : 1;
+      const bool alone = fuser_.users()[static_cast<size_t>(at)].size() == 1 &&
+                         fuser_.Members(fuser_.GroupOf(at)).size() == 1 && !IsOutput(at);
+      if (!IsPointwise(node) || !alone || flops > kTrivialFlops || DimsOf(at) != DimsOf(value)) {
+        return;
+      }
+      chain.push_back(at);
+    }
+  }
+
+  // The operand that is no constant; kNoValue if there are several or none.
+  ValueId OnlyTensor(const Value& node) const {
+    ValueId only = kNoValue;
+    for (ValueId operand : node.operands) {
+      if (operand == kNoValue || graph_[operand].op == Op::kConstant) continue;
+      if (only != kNoValue) return kNoValue;
+      only = operand;
+    }
+    return only;
+  }
+
+  bool IsOutput(ValueId value) const {
+    const std::vector<ValueId>& outputs = graph_.outputs();
+    return std::find(outputs.begin(), outputs.end(), value) != outputs.end();
   }
 
   // A sum of what a product or convolution computes and a tensor of that size from elsewhere.
@@ -125,8 +171,7 @@ class Partitioner {
   }
 
   bool ReadOutside(ValueId value, ValueId a, ValueId b) const {
-    const std::vector<ValueId>& outputs = graph_.outputs();
-    if (std::find(outputs.begin(), outputs.end(), value) != outputs.end()) return true;
+    if (IsOutput(value)) return true;
     const std::vector<ValueId>& users = fuser_.users()[static_cast<size_t>(value)];
     return std::any_of(users.begin(), users.end(), [&](ValueId user) {
       return fuser_.GroupOf(user) != a && fuser_.GroupOf(user) != b;
@@ -163,10 +208,8 @@ class Partitioner {
 
   bool HasOutput(ValueId group) const {
     const std::vector<ValueId> results = fuser_.Results(group);
-    return std::any_of(results.begin(), results.end(), [&](ValueId result) {
-      const std::vector<ValueId>& outputs = graph_.outputs();
-      return std::find(outputs.begin(), outputs.end(), result) != outputs.end();
-    });
+    return std::any_of(results.begin(), results.end(),
+                       [&](ValueId result) { return IsOutput(result); });
   }
 
   double Flops(ValueId group) const {

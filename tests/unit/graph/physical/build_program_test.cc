@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/graph/physical/program_text.h"
 #include "tests/unit/graph/physical/program_of.h"
 
@@ -52,6 +54,31 @@ TEST(BuildProgram, AResidualAddMayBeLeftToWhatFollows) {
   ASSERT_TRUE(apart.ok()) << apart.status().message();
   EXPECT_EQ(StepsOf(*apart), "matmul add; add layer_norm");
   EXPECT_FALSE(found);
+}
+
+// The second product adds what the first one wrote as codes, and decodes them itself.
+TEST(BuildProgram, AResidualOfCodesIsDecodedByItsReader) {
+  const Program program = ProgramOf(
+      "graph v1 { %0 = input() : f32[4,8] %1 = input() : f32[8,8] %2 = input() : f32[8,8] "
+      "%3 = constant() {value=0.5} : f32[] %4 = matmul(%0, %1) : f32[4,8] "
+      "%5 = cast(%4) : u8[4,8] %6 = cast(%5) : f32[4,8] %7 = mul(%6, %3) : f32[4,8] "
+      "%8 = matmul(%0, %2) : f32[4,8] %9 = add(%8, %7) : f32[4,8] "
+      "%10 = layer_norm(%9) {axis=1} : f32[4,8] return %10 }");
+  ASSERT_EQ(program.steps.size(), 3u) << StepsOf(program);
+  EXPECT_EQ(OpsOf(program.tasks[0]), "matmul cast");
+  const Workload& second = program.tasks[1].workload;
+  const auto is_byte = [&](ValueId id) { return second.graph()[id].type.dtype == DType::kU8; };
+  EXPECT_EQ(std::count_if(second.operands().begin(), second.operands().end(), is_byte), 1)
+      << second.ToText();
+}
+
+TEST(BuildProgram, ANormOfCodesDecodesThem) {
+  const Program program = ProgramOf(
+      "graph v1 { %0 = input() : f32[4,8] %1 = input() : f32[8,8] "
+      "%2 = constant() {value=0.5} : f32[] %3 = matmul(%0, %1) : f32[4,8] "
+      "%4 = cast(%3) : u8[4,8] %5 = cast(%4) : f32[4,8] %6 = mul(%5, %2) : f32[4,8] "
+      "%7 = layer_norm(%6) {axis=1} : f32[4,8] return %7 }");
+  EXPECT_EQ(StepsOf(program), "matmul cast; cast mul layer_norm");
 }
 
 TEST(BuildProgram, ImageOfFewChannelsIsReadWhereItLies) {
