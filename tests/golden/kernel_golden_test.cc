@@ -63,6 +63,13 @@ graph::Workload SmallProductOfBytes() {
       "%6 = round(%5) : f32[6,32]\n%7 = cast(%6) : u8[6,32]\nreturn %7\n");
 }
 
+graph::Workload SmallProductOfFewBits() {
+  return Parsed(
+      "%0 = input() : f32[2,64]\n%1 = weight() : u8[32,32]\n%2 = weight() : f32[32,2]\n"
+      "%3 = dequantize(%1, %2) {bits=4, block=32, depth=64, zero=8} : f32[64,32]\n"
+      "%4 = matmul(%0, %3) : f32[2,32]\nreturn %4\n");
+}
+
 target::Target Avx512Vnni() {
   target::Target target = Avx512();
   target.cpu().isa = target::Isa::kAvx512Vnni;
@@ -80,6 +87,7 @@ std::vector<FamilyCase> FamilyCases() {
   return {{"contraction", SmallConvolution(), Avx512()},
           {"winograd", Convolution(16, 12, 16, 3, 1), Avx512()},
           {"depthwise", Convolution(16, 8, 16, 3, 1, 16), Avx512()},
+          {"fixed_point", SmallProductOfFewBits(), Avx512Vnni()},
           {"row_reduce", SmallSoftmax(), Avx512()},
           {"attention", SmallAttention(), Avx512()},
           {"window", SmallPool(), Avx512()},

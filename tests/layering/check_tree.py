@@ -50,8 +50,8 @@ ALLOWED = {
     "client/tune/options": "base base/process base/rpc base/settings client/model client/target compiler/target",
     "compiler/backend": (
         "compiler/graph/passes compiler/graph/physical compiler/schedule/cpu/attention "
-        "compiler/schedule/cpu/contraction compiler/schedule/cpu/depthwise compiler/schedule/cpu/pointwise "
-        "compiler/schedule/cpu/row_reduce compiler/schedule/cpu/window compiler/schedule/cpu/winograd "
+        "compiler/schedule/cpu/contraction compiler/schedule/cpu/depthwise compiler/schedule/cpu/fixed_point "
+        "compiler/schedule/cpu/pointwise compiler/schedule/cpu/row_reduce compiler/schedule/cpu/window compiler/schedule/cpu/winograd "
         "compiler/schedule/cuda compiler/schedule/space compiler/target"),
     "compiler/build": "base base/process compiler/runtime compiler/target",
     "compiler/codegen": "base compiler/ir compiler/target compiler/types",
@@ -81,6 +81,9 @@ ALLOWED = {
         "compiler/schedule/space compiler/target"),
     "compiler/schedule/cpu/depthwise": (
         "compiler/schedule/cpu compiler/schedule/cpu/contraction compiler/schedule/fusion "
+        "compiler/schedule/problem compiler/schedule/space compiler/target"),
+    "compiler/schedule/cpu/fixed_point": (
+        "base compiler/ir compiler/schedule/cpu compiler/schedule/cpu/contraction compiler/schedule/fusion "
         "compiler/schedule/problem compiler/schedule/space compiler/target"),
     "compiler/schedule/cpu/pointwise": (
         "base compiler/ir compiler/schedule/cpu compiler/schedule/fusion compiler/schedule/problem "

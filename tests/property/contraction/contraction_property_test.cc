@@ -116,6 +116,16 @@ Case MakeCase(Rng& rng, graph::Workload workload) {
   return c;
 }
 
+// After operands have changed, which are dense.
+void EvaluateAgain(Case& c) {
+  std::vector<graph::TensorDataRef> sources;
+  for (size_t i = 0; i < c.operands.size(); ++i) {
+    const graph::TensorType& type = c.workload.graph()[c.workload.operands()[i]].type;
+    sources.push_back(graph::MakeTensorData(type.dtype, type.dims, c.operands[i]));
+  }
+  c.reference = *graph::Evaluate(c.workload.graph(), sources);
+}
+
 void CheckConfig(Case& c, const target::Target& target, const Config& config, double tolerance) {
   SCOPED_TRACE(target.ToText() + "\n" + config.ToText() + "\n" + c.workload.ToText());
   auto lowered = LowerConfig(c.workload, target, config);
@@ -203,6 +213,81 @@ TEST(ContractionProperty, ColumnsOfFewBitsAgreeWithTheReference) {
   EXPECT_GE(decoded, 10);
 }
 
+target::Target WithByteDots(Rng& rng) {
+  target::Target target;
+  target.cpu().isa = target::Isa::kAvx512Vnni;
+  target.cpu().threads = 1 + static_cast<int>(rng.Below(3));
+  return target;
+}
+
+TEST(FixedPointProperty, LoweredConfigsAgreeWithTheReference) {
+  Rng rng(60315);
+  const Family& family = *FindFamily("fixed_point");
+  int bits[9] = {};
+  int checked = 0;
+  for (int i = 0; i < 4000 && checked < 120; ++i) {
+    const target::Target target = WithByteDots(rng);
+    graph::Workload workload = RandomPackedProduct(rng);
+    if (!family.Accepts(workload, target)) continue;
+    ++checked;
+    for (graph::ValueId id = 0; id < workload.graph().size(); ++id) {
+      const graph::Value& node = workload.graph()[id];
+      if (node.op == graph::Op::kDequantize) ++bits[node.Int("bits")];
+    }
+    for (const int threads : {1, 5, 16, 48, 256}) {
+      target::Target many = target;
+      many.cpu().threads = threads;
+      const Config config = family.Default(workload, many);
+      ASSERT_EQ(family.Check(workload, many, config), RejectReason::kNone) << config.ToText();
+    }
+    CheckFamilyOn(target, rng, std::move(workload), family, 1e-5);
+    if (::testing::Test::HasFailure()) return;
+  }
+  for (const int count : {bits[2], bits[4], bits[8]}) EXPECT_GE(count, 15);
+}
+
+// Each group of a row has a factor of its own: elements of 1e-20 keep their digits beside others of
+// one, where those meet zeros.
+TEST(FixedPointProperty, SmallElementsKeepTheirDigitsBesideLargeOnes) {
+  const auto workload = graph::Workload::Parse(
+      "workload v1 tolerance=1e-04 {\n"
+      "  %0 = input() : f32[1,96]\n  %1 = weight() : u8[16,48]\n  %2 = weight() : f32[16,3]\n"
+      "  %3 = dequantize(%1, %2) {bits=4, block=32, depth=96, zero=8} : f32[96,16]\n"
+      "  %4 = matmul(%0, %3) : f32[1,16]\n  %5 = constant() {value=1e+20} : f32[]\n"
+      "  %6 = mul(%4, %5) : f32[1,16]\n  return %6\n}\n");
+  ASSERT_TRUE(workload.ok()) << workload.status().ToString();
+  Rng rng(17);
+  Case c = MakeCase(rng, *workload);
+  auto* x = reinterpret_cast<float*>(c.operands[0].data());
+  for (int i = 0; i < 32; ++i) x[i] *= 1e-20F;
+  for (size_t n = 0; n < 16; ++n) std::memset(c.operands[1].data() + n * 48 + 16, 0x88, 32);
+  EvaluateAgain(c);
+  const std::vector<double> expected = graph::ReadDoubles(*c.reference[0]);
+  EXPECT_LT(*std::max_element(expected.begin(), expected.end()), 100);
+  const target::Target target = WithByteDots(rng);
+  CheckConfig(c, target, FindFamily("fixed_point")->Default(c.workload, target), 1e-5);
+}
+
+// A scale or an element that is no number spoils the results that it has a part in, and no others.
+TEST(FixedPointProperty, NoNumbersSpreadToTheirResultsAlone) {
+  const auto workload = graph::Workload::Parse(
+      "workload v1 tolerance=1e-04 {\n"
+      "  %0 = input() : f32[3,64]\n  %1 = weight() : u8[20,32]\n  %2 = weight() : f32[20,2]\n"
+      "  %3 = dequantize(%1, %2) {bits=4, block=32, depth=64, zero=8} : f32[64,20]\n"
+      "  %4 = matmul(%0, %3) : f32[3,20]\n  return %4\n}\n");
+  ASSERT_TRUE(workload.ok()) << workload.status().ToString();
+  Rng rng(18);
+  Case c = MakeCase(rng, *workload);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::memcpy(c.operands[2].data() + 5 * sizeof(float), &nan, sizeof(nan));
+  std::memcpy(c.operands[0].data() + 70 * sizeof(float), &infinity, sizeof(nan));
+  std::memcpy(c.operands[0].data() + 140 * sizeof(float), &nan, sizeof(nan));
+  EvaluateAgain(c);
+  const auto target = WithByteDots(rng);
+  CheckConfig(c, target, FindFamily("fixed_point")->Default(c.workload, target), 1e-5);
+}
+
 // Sums of integers have no tolerance.
 TEST(ContractionProperty, ProductsOfBytesAreExact) {
   Rng rng(51243);
@@ -232,12 +317,7 @@ TEST(ContractionProperty, ScalesThatAreNoNumbersSpreadAsInTheReference) {
   for (size_t i = 0; i < std::size(specials); ++i) {
     std::memcpy(c.operands[2].data() + (7 * i + 2) * sizeof(float), &specials[i], sizeof(float));
   }
-  std::vector<graph::TensorDataRef> sources;
-  for (size_t i = 0; i < c.operands.size(); ++i) {
-    const graph::TensorType& type = c.workload.graph()[c.workload.operands()[i]].type;
-    sources.push_back(graph::MakeTensorData(type.dtype, type.dims, c.operands[i]));
-  }
-  c.reference = *graph::Evaluate(c.workload.graph(), sources);
+  EvaluateAgain(c);
   const std::vector<double> expected = graph::ReadDoubles(*c.reference[0]);
   EXPECT_EQ(
       std::count_if(expected.begin(), expected.end(), [](double x) { return std::isfinite(x); }),

@@ -25,7 +25,8 @@ ExprRef ByteSplat(int64_t value, int lanes) {
   return ir::MakeBroadcast(one, lanes);
 }
 
-// Copies the first `length` elements of every column, which is a row of `source`, into panels.
+}  // namespace
+
 Preparation PanelsOf(const char* name, const graph::Workload& workload, const ContractionProblem& p,
                      const ContractionPlan& plan, int operand, int64_t length) {
   const graph::TensorType& type =
@@ -52,8 +53,6 @@ Preparation PanelsOf(const char* name, const graph::Workload& workload, const Co
   });
   return {b.Finish(), {operand}, type.dtype, elements};
 }
-
-}  // namespace
 
 PackedBuffers DeclarePacked(const ContractionProblem& p, const ContractionPlan& plan,
                             ir::KernelBuilder& builder, std::vector<Binding>& bindings) {

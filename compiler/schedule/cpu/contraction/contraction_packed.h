@@ -26,6 +26,10 @@ struct PackedBuffers {
 
 PackedBuffers DeclarePacked(const ContractionProblem& problem, const ContractionPlan& plan,
                             ir::KernelBuilder& builder, std::vector<Binding>& bindings);
+// Copies the first `length` elements of every column, which is a row of the operand, into panels.
+Preparation PanelsOf(const char* name, const graph::Workload& workload,
+                     const ContractionProblem& problem, const ContractionPlan& plan, int operand,
+                     int64_t length);
 std::vector<Preparation> PackedPreparations(const graph::Workload& workload,
                                             const ContractionProblem& problem,
                                             const ContractionPlan& plan);
