@@ -13,8 +13,12 @@
 namespace mlc::server {
 namespace {
 
-// Of each task: what a search can learn from, and what it can begin with.
+// Of each task: what a search can learn from, and what it can begin with. Of a job, so that its
+// start does not take longer on a log of years than the reading of so many records, some 10 us
+// each.
 constexpr int64_t kMostPrior = 4'096;
+constexpr int64_t kLeastPrior = 64;
+constexpr int64_t kMostPriorOfJob = 16'384;
 constexpr int kFastestPrior = 64;
 // Of other targets: of so many of them, as many fastest configs each.
 constexpr size_t kMostOtherTargets = 4;
@@ -32,16 +36,17 @@ void AddTrial(const db::Record& record, std::vector<PriorTrial>& trials) {
 
 // The newest records of the workload and the fastest: a workload that many jobs share has millions.
 Result<std::vector<PriorTrial>> PriorOf(const db::TuningLog& log, const db::JobRow& job,
-                                        const Digest& workload, const std::string& target) {
+                                        const Digest& workload, const std::string& target,
+                                        int64_t most) {
   db::RecordQuery query;
   query.workload = workload;
   query.target = target;
   query.up_to_id = job.watermark;
-  query.limit = kMostPrior;
+  query.limit = most;
   query.newest = true;
   const std::vector<db::Record> newest = MLC_TRY(log.List(query));
   std::vector<PriorTrial> trials;
-  if (std::ssize(newest) == kMostPrior) {
+  if (std::ssize(newest) == most) {
     const auto older = [&](const db::Record& record) { return record.id < newest.front().id; };
     std::vector<db::Record> fastest = MLC_TRY(log.Best(workload, target, kFastestPrior, older));
     std::sort(fastest.begin(), fastest.end(),
@@ -129,12 +134,14 @@ Result<SearchInput> SearchInputOf(const db::TuningLog& log, WorkloadIndex& index
   input.trials = options.trials;
   const std::string target = input.target.ClassText();
   const std::vector<std::string> others = MLC_TRY(OtherTargets(log, input.target));
+  const int64_t most = std::clamp(kMostPriorOfJob / std::max<int64_t>(1, std::ssize(job.tasks)),
+                                  kLeastPrior, kMostPrior);
   for (const db::JobTask& task : job.tasks) {
     const std::optional<db::WorkloadRow> row = MLC_TRY(log.FindWorkload(task.workload));
     if (!row) return DataLoss("the log lacks workload " + task.workload.ToText());
     SearchTask entry{MLC_TRY(ParseWorkload(row->text)), task.occurrences, {}};
     if (options.use_history) {
-      entry.prior = MLC_TRY(PriorOf(log, job, task.workload, target));
+      entry.prior = MLC_TRY(PriorOf(log, job, task.workload, target, most));
       if (entry.prior.empty()) {
         entry.of_other_targets = MLC_TRY(OfOtherTargets(log, job, task.workload, others));
       }

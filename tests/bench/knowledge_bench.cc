@@ -112,7 +112,8 @@ db::Record RecordAt(uint64_t n, const Scale& scale, const std::vector<Entry>& en
 Status Write(const std::string& path, uint64_t first, int64_t count, const Scale& scale,
              const std::vector<Entry>& entries, const std::vector<std::string>& targets) {
   db::Database database = MLC_TRY(db::Database::Open(path, db::OpenMode::kReadWrite));
-  MLC_TRY(database.Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF"));
+  MLC_TRY(database.Execute(
+      "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA cache_size=-1000000"));
   MLC_TRY(db::PrepareSchema(database, path));
   Rng rng(first + 1);
   MLC_TRY(database.Execute("BEGIN"));
