@@ -17,9 +17,9 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr uint32_t kLongestHeader = 1 << 16;
 
 constexpr std::pair<std::string_view, DType> kDescriptions[] = {
-    {"<f4", DType::kF32}, {"<f8", DType::kF64}, {"<f2", DType::kF16},
-    {"|i1", DType::kI8},  {"|u1", DType::kU8},  {"<i2", DType::kI16},
-    {"<i4", DType::kI32}, {"<i8", DType::kI64}, {"|b1", DType::kBool}};
+    {"<f4", DType::kF32},  {"<f8", DType::kF64}, {"<f2", DType::kF16}, {"|i1", DType::kI8},
+    {"|u1", DType::kU8},   {"<i2", DType::kI16}, {"<i4", DType::kI32}, {"<i8", DType::kI64},
+    {"|b1", DType::kBool}, {"<u2", DType::kU16}, {"<u4", DType::kU32}, {"<u8", DType::kU64}};
 
 // The text of `key` in the header, from behind its colon.
 std::string_view Field(std::string_view header, std::string_view key) {

@@ -2,67 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/quantile.h"
+#include "compiler/graph/tensor_io.h"
 
 namespace mlc::client {
 
 namespace {
-
-template <typename T>
-T At(const graph::TensorData& tensor, int64_t i) {
-  T value;
-  std::memcpy(&value, tensor.bytes.data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
-  return value;
-}
-
-float HalfToFloat(uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const double mantissa = bits & 1023;
-  double value = exponent == 0    ? std::ldexp(mantissa, -24)
-                 : exponent == 31 ? (mantissa == 0 ? INFINITY : NAN)
-                                  : std::ldexp(mantissa + 1024, exponent - 25);
-  return static_cast<float>(bits >> 15 ? -value : value);
-}
-
-double ValueAt(const graph::TensorData& tensor, int64_t i) {
-  switch (tensor.dtype) {
-    case DType::kF32:
-      return At<float>(tensor, i);
-    case DType::kF64:
-      return At<double>(tensor, i);
-    case DType::kF16:
-      return HalfToFloat(At<uint16_t>(tensor, i));
-    case DType::kBF16: {
-      const uint32_t bits = uint32_t{At<uint16_t>(tensor, i)} << 16;
-      float value;
-      std::memcpy(&value, &bits, sizeof(value));
-      return value;
-    }
-    case DType::kI8:
-      return At<int8_t>(tensor, i);
-    case DType::kU8:
-    case DType::kBool:
-      return At<uint8_t>(tensor, i);
-    case DType::kI16:
-      return At<int16_t>(tensor, i);
-    case DType::kI32:
-      return At<int32_t>(tensor, i);
-    case DType::kI64:
-      return static_cast<double>(At<int64_t>(tensor, i));
-  }
-  return 0;
-}
 
 OutputCheck CheckOne(const graph::TensorData& actual, const graph::TensorData& expected,
                      double rtol, double atol) {
   const int64_t count = static_cast<int64_t>(expected.bytes.size()) / SizeOf(expected.dtype);
   double largest = 0, difference = 0;
   for (int64_t i = 0; i < count; ++i) {
-    const double a = ValueAt(actual, i), e = ValueAt(expected, i);
+    const double a = graph::ReadDouble(actual, i), e = graph::ReadDouble(expected, i);
     if (a == e || (std::isnan(a) && std::isnan(e))) {
       if (std::isfinite(e)) largest = std::max(largest, std::abs(e));
       continue;

@@ -1,6 +1,7 @@
 #include "compiler/codegen/convert.h"
 
 #include "base/check.h"
+#include "compiler/codegen/small_floats.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -76,6 +77,7 @@ Value* FloatToHalfBits(IRBuilderBase& b, Value* value) {
 // Any float type to f32 or f64.
 Value* ToWideFloat(IRBuilderBase& b, const Features& features, Value* value, DType from) {
   if (from == DType::kBF16) return BFloatToFloat(b, value);
+  if (IsSmall(from)) return SmallFloatToFloat(b, value, from);
   if (from != DType::kF16) return value;
   if (!features.half) return HalfBitsToFloat(b, value);
   Value* half = b.CreateBitCast(value, LikeOf(b.getHalfTy(), value));
@@ -85,6 +87,7 @@ Value* ToWideFloat(IRBuilderBase& b, const Features& features, Value* value, DTy
 Value* FromFloat(IRBuilderBase& b, const Features& features, Value* value, DType to) {
   if (to == DType::kF64) return b.CreateFPExt(value, LikeOf(b.getDoubleTy(), value));
   if (to == DType::kBF16) return FloatToBFloat(b, value);
+  if (IsSmall(to)) return FloatToSmallFloat(b, value, to);
   if (to != DType::kF16) return value;
   if (!features.half) return FloatToHalfBits(b, value);
   Value* half = b.CreateFPTrunc(value, LikeOf(b.getHalfTy(), value));
@@ -93,7 +96,7 @@ Value* FromFloat(IRBuilderBase& b, const Features& features, Value* value, DType
 
 // Bounded as floats, which the bounds of these types are: whole vectors stay in their registers.
 Value* Narrowed(IRBuilderBase& b, Value* value, DType to, Type* type) {
-  const int bits = 8 * SizeOf(to) - (IsSigned(to) ? 1 : 0);
+  const int bits = BitsOf(to) - (IsSigned(to) ? 1 : 0);
   const double most = static_cast<double>((int64_t{1} << bits) - 1);
   llvm::Constant* high = llvm::ConstantFP::get(value->getType(), most);
   llvm::Constant* low = llvm::ConstantFP::get(value->getType(), IsSigned(to) ? -most - 1 : 0.0);
@@ -112,7 +115,8 @@ Value* FloatToInt(IRBuilderBase& b, Value* value, DType to) {
     return b.CreateFCmpUNE(value, llvm::ConstantFP::get(value->getType(), 0.0));
   }
   Type* type = LikeOf(RegisterType(b.getContext(), to, 1), value);
-  if (SizeOf(to) < 4 && value->getType()->isVectorTy()) return Narrowed(b, value, to, type);
+  if (IsSmall(to) || (SizeOf(to) < 4 && value->getType()->isVectorTy()))
+    return Narrowed(b, value, to, type);
   const auto id = IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   return b.CreateIntrinsic(id, {type, value->getType()}, {value});
 }
@@ -121,12 +125,19 @@ Value* IntToInt(IRBuilderBase& b, Value* value, DType from, DType to) {
   if (to == DType::kBool) {
     return b.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
   }
-  return b.CreateIntCast(value, LikeOf(RegisterType(b.getContext(), to, 1), value), IsSigned(from));
+  Type* type = LikeOf(RegisterType(b.getContext(), to, 1), value);
+  Value* cast = b.CreateIntCast(value, type, IsSigned(from));
+  if (!IsSmall(to)) return cast;
+  // The low bits, extended over the byte that holds them.
+  const uint64_t unused = static_cast<uint64_t>(8 - BitsOf(to));
+  Value* high = b.CreateShl(cast, Bits(type, unused));
+  return IsSigned(to) ? b.CreateAShr(high, Bits(type, unused))
+                      : b.CreateLShr(high, Bits(type, unused));
 }
 
 }  // namespace
 
-bool IsSigned(DType dtype) { return dtype != DType::kU8 && dtype != DType::kBool; }
+bool IsSigned(DType dtype) { return !IsUnsigned(dtype) && dtype != DType::kBool; }
 
 Type* RegisterType(llvm::LLVMContext& context, DType dtype, int lanes) {
   Type* element = nullptr;

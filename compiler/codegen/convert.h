@@ -1,7 +1,8 @@
 // Element types in registers and in memory, and conversions between them. f16 and bf16 are held as
-// their 16 bits (i16) and computed on in f32; kBool is i1 in registers and a byte in memory. Float
-// to integer truncates and saturates; NaN gives 0. Conversions to narrow floats round to nearest
-// even (from f64: by way of f32). Not thread-safe beyond the builder.
+// their 16 bits (i16) and computed on in f32, smaller floats as their codes (i8); kBool is i1 in
+// registers and a byte in memory. Float to integer truncates and saturates; NaN gives 0.
+// Conversions to narrow floats round to nearest even (from f64: by way of f32). Not thread-safe
+// beyond the builder.
 #pragma once
 
 #include "compiler/codegen/features.h"

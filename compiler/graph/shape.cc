@@ -52,6 +52,38 @@ bool WithinLimits(const AttrValue& value) {
   return true;
 }
 
+// Whether the operator computes with the elements of its operands, rather than move them.
+bool Computes(const Value& node) {
+  switch (node.op) {
+    case Op::kPointwise:
+      return node.scalar != ScalarOp::kSelect && node.scalar != ScalarOp::kEqual;
+    case Op::kMatMul:
+    case Op::kConv:
+    case Op::kAttention:
+    case Op::kPool:
+    case Op::kReduce:
+    case Op::kArg:
+    case Op::kSoftmax:
+    case Op::kLogSoftmax:
+    case Op::kLayerNorm:
+    case Op::kCumSum:
+    case Op::kResize:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Status CheckSmall(const Value& node, Types operands) {
+  if (!Computes(node)) return {};
+  for (const TensorType* const operand : operands) {
+    if (operand == nullptr || !IsSmall(operand->dtype)) continue;
+    return InvalidArgument("elements of type " + std::string(ToText(operand->dtype)) +
+                           " are moved and converted only: cast them to another type");
+  }
+  return {};
+}
+
 Result<TensorType> InferPointwise(const Value& node, Types operands) {
   const ScalarOpInfo& info = InfoOf(node.scalar);
   if (static_cast<int>(operands.size()) != info.arity) {
@@ -178,6 +210,7 @@ Status CheckAttrs(const Value& node) {
 }
 
 Result<TensorType> InferType(const Value& node, Types operands) {
+  MLC_TRY(CheckSmall(node, operands));
   switch (node.op) {
     case Op::kConstant:
       MLC_TRY(CheckType(node.type));

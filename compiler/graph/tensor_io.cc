@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "compiler/types/small_float.h"
+
 namespace mlc::graph {
 
 namespace {
@@ -61,7 +63,11 @@ uint16_t ToBFloat(double value) {
   return static_cast<uint16_t>(bits >> 16);
 }
 
-int64_t Saturate(double value) {
+int64_t Saturate(DType dtype, double value) {
+  if (dtype == DType::kU64 && value >= 9223372036854775808.0) {
+    if (value >= 18446744073709551616.0) return -1;
+    return static_cast<int64_t>(static_cast<uint64_t>(value));
+  }
   if (std::isnan(value)) return 0;
   if (value >= 9223372036854775807.0) return std::numeric_limits<int64_t>::max();
   if (value <= -9223372036854775808.0) return std::numeric_limits<int64_t>::min();
@@ -73,7 +79,15 @@ void Store(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
+// The low bits of an integer, as one of fewer than 8 bits is stored.
+int64_t LowBits(DType dtype, int64_t value) {
+  const int64_t mask = (int64_t{1} << BitsOf(dtype)) - 1;
+  const int64_t low = value & mask;
+  return IsUnsigned(dtype) || low <= mask >> 1 ? low : low - mask - 1;
+}
+
 void StoreInt(DType dtype, std::byte* to, int64_t value) {
+  if (IsSmall(dtype)) value = LowBits(dtype, value);
   switch (SizeOf(dtype)) {
     case 1:
       return Store(to, static_cast<uint8_t>(dtype == DType::kBool ? value != 0 : value));
@@ -99,7 +113,8 @@ void StoreDouble(DType dtype, std::byte* to, double value) {
     case DType::kBool:
       return StoreInt(dtype, to, value != 0);
     default:
-      return StoreInt(dtype, to, Saturate(value));
+      if (!IsFloat(dtype)) return StoreInt(dtype, to, Saturate(dtype, value));
+      return Store(to, static_cast<uint8_t>(DoubleToSmallFloat(dtype, value)));
   }
 }
 
@@ -116,8 +131,11 @@ double ReadDouble(const TensorData& data, int64_t index) {
       return FromHalf(Load<uint16_t>(at));
     case DType::kBF16:
       return FromBFloat(Load<uint16_t>(at));
+    case DType::kU64:
+      return static_cast<double>(Load<uint64_t>(at));
     default:
-      return static_cast<double>(ReadInt(data, index));
+      if (!IsFloat(data.dtype)) return static_cast<double>(ReadInt(data, index));
+      return SmallFloatToDouble(data.dtype, Load<uint8_t>(at));
   }
 }
 
@@ -125,9 +143,17 @@ int64_t ReadInt(const TensorData& data, int64_t index) {
   const std::byte* at = data.bytes.data() + index * SizeOf(data.dtype);
   switch (data.dtype) {
     case DType::kI8:
+    case DType::kI4:
+    case DType::kI2:
       return Load<int8_t>(at);
     case DType::kU8:
+    case DType::kU4:
+    case DType::kU2:
       return Load<uint8_t>(at);
+    case DType::kU16:
+      return Load<uint16_t>(at);
+    case DType::kU32:
+      return Load<uint32_t>(at);
     case DType::kBool:
       return Load<uint8_t>(at) != 0;
     case DType::kI16:
@@ -135,9 +161,10 @@ int64_t ReadInt(const TensorData& data, int64_t index) {
     case DType::kI32:
       return Load<int32_t>(at);
     case DType::kI64:
+    case DType::kU64:
       return Load<int64_t>(at);
     default:
-      return Saturate(ReadDouble(data, index));
+      return Saturate(DType::kI64, ReadDouble(data, index));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/ir/statement_forms.h"
+#include "compiler/types/small_float.h"
 
 namespace mlc::ir {
 
@@ -72,6 +73,9 @@ Result<Type> TypeOfApply(ScalarOp op, std::span<const ExprRef> args) {
       return Misfit(op, "mixes " + TypeText(type) + " and " + TypeText(arg->type));
     }
   }
+  if (IsSmall(type.dtype) && op != ScalarOp::kSelect && op != ScalarOp::kEqual) {
+    return Misfit(op, "does not compute with " + TypeText(type));
+  }
   const bool is_bool = type.dtype == DType::kBool;
   const bool is_logic = info.operands == OperandTypes::kBits;
   if (info.operands == OperandTypes::kBool && !is_bool) {
@@ -113,7 +117,8 @@ double RoundTo(DType dtype, double value) {
     case DType::kBF16:
       return RoundToFormat(value, 7, -126, 0x1.fep127);
     default:
-      return value;
+      if (!IsSmall(dtype)) return value;
+      return SmallFloatToDouble(dtype, DoubleToSmallFloat(dtype, value));
   }
 }
 
@@ -125,13 +130,21 @@ int64_t WrapTo(DType dtype, int64_t value) {
       return static_cast<uint8_t>(value);
     case DType::kI16:
       return static_cast<int16_t>(value);
+    case DType::kU16:
+      return static_cast<uint16_t>(value);
     case DType::kI32:
       return static_cast<int32_t>(value);
+    case DType::kU32:
+      return static_cast<uint32_t>(value);
     case DType::kBool:
       return value != 0;
     default:
-      return value;
+      break;
   }
+  if (!IsSmall(dtype)) return value;
+  const int64_t mask = (int64_t{1} << BitsOf(dtype)) - 1;
+  const int64_t low = value & mask;
+  return IsUnsigned(dtype) || low <= mask >> 1 ? low : low - mask - 1;
 }
 
 }  // namespace mlc::ir

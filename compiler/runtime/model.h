@@ -34,18 +34,18 @@ typedef enum mlc_status {
   MLC_BAD_WEIGHTS = 15         /* the weights file is not the one written with this library */
 } mlc_status;
 
+/* An element of a type from MLC_I4 on has a byte: an integer is extended to it, the code of a float
+   of 4 bits is in its low bits. */
+/* clang-format off */
 typedef enum mlc_dtype {
-  MLC_F32 = 0,
-  MLC_F64 = 1,
-  MLC_F16 = 2,
-  MLC_BF16 = 3,
-  MLC_I8 = 4,
-  MLC_U8 = 5,
-  MLC_I16 = 6,
-  MLC_I32 = 7,
-  MLC_I64 = 8,
-  MLC_BOOL = 9
+  MLC_F32 = 0, MLC_F64 = 1, MLC_F16 = 2, MLC_BF16 = 3,
+  MLC_I8 = 4, MLC_U8 = 5, MLC_I16 = 6, MLC_I32 = 7, MLC_I64 = 8, MLC_BOOL = 9,
+  MLC_U16 = 10, MLC_U32 = 11, MLC_U64 = 12,
+  MLC_I4 = 13, MLC_U4 = 14, MLC_I2 = 15, MLC_U2 = 16,
+  MLC_F8E4M3FN = 17, MLC_F8E4M3FNUZ = 18, MLC_F8E5M2 = 19, MLC_F8E5M2FNUZ = 20,
+  MLC_F8E8M0 = 21, MLC_F4E2M1 = 22
 } mlc_dtype;
+/* clang-format on */
 
 /* An input or output: dense, row-major. */
 typedef struct mlc_port {

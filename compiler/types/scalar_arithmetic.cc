@@ -1,6 +1,9 @@
 #include "compiler/types/scalar_arithmetic.h"
 
+#include <algorithm>
 #include <bit>
+
+#include "compiler/types/scalar_op.h"
 
 namespace mlc::scalar {
 
@@ -17,14 +20,58 @@ int64_t FloorRest(int64_t x, int64_t y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-int64_t Power(int64_t base, int64_t exponent) {
-  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
-  uint64_t result = 1, square = Bits(base);
-  for (uint64_t rest = Bits(exponent); rest != 0; rest >>= 1) {
+namespace {
+
+int64_t WholePower(uint64_t base, uint64_t exponent) {
+  uint64_t result = 1, square = base;
+  for (uint64_t rest = exponent; rest != 0; rest >>= 1) {
     if ((rest & 1) != 0) result *= square;
     square *= square;
   }
   return Wrap(result);
+}
+
+}  // namespace
+
+int64_t Power(int64_t base, int64_t exponent) {
+  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+  return WholePower(Bits(base), Bits(exponent));
+}
+
+bool ApplyUnsigned(ScalarOp op, int64_t x, int64_t y, int64_t* result) {
+  const uint64_t a = Bits(x);
+  const uint64_t b = Bits(y);
+  switch (op) {
+    case ScalarOp::kAbs:
+      *result = x;
+      return true;
+    case ScalarOp::kSign:
+      *result = int64_t{a != 0};
+      return true;
+    case ScalarOp::kDiv:
+      *result = Wrap(a / b);
+      return true;
+    case ScalarOp::kMod:
+      *result = Wrap(a % b);
+      return true;
+    case ScalarOp::kMax:
+      *result = Wrap(std::max(a, b));
+      return true;
+    case ScalarOp::kMin:
+      *result = Wrap(std::min(a, b));
+      return true;
+    case ScalarOp::kLess:
+      *result = int64_t{a < b};
+      return true;
+    case ScalarOp::kLessEqual:
+      *result = int64_t{a <= b};
+      return true;
+    case ScalarOp::kPow:
+      *result = WholePower(a, b);
+      return true;
+    default:
+      return false;
+  }
 }
 
 int64_t DotOfBytes(int64_t x, int64_t y, int64_t sum) {

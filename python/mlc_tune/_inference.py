@@ -36,6 +36,13 @@ _ELEMENTS = {
     12: "uint32",
     13: "uint64",
     16: "bfloat16",
+    17: "float8e4m3fn",
+    18: "float8e4m3fnuz",
+    19: "float8e5m2",
+    20: "float8e5m2fnuz",
+    21: "uint4",
+    22: "int4",
+    23: "float4e2m1",
 }
 
 

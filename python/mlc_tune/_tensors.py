@@ -13,6 +13,8 @@ from ._errors import InputError
 
 ALIGNMENT = 64  # buffers of this alignment are used in place
 
+_NO_DLPACK = (-1, 0)  # no type of DLPack
+
 # By number of mlc_dtype: its name, NumPy's, and DLPack's (code, bits).
 _TYPES: Tuple[Tuple[str, str, Tuple[int, int]], ...] = (
     ("f32", "float32", (2, 32)),
@@ -25,22 +27,38 @@ _TYPES: Tuple[Tuple[str, str, Tuple[int, int]], ...] = (
     ("i32", "int32", (0, 32)),
     ("i64", "int64", (0, 64)),
     ("bool", "bool", (6, 8)),
+    ("u16", "uint16", (1, 16)),
+    ("u32", "uint32", (1, 32)),
+    ("u64", "uint64", (1, 64)),
+    # NumPy has these by ml_dtypes only. A byte holds an element, as it does there; DLPack counts
+    # fewer bits for some, but packs them.
+    ("i4", "int4", _NO_DLPACK),
+    ("u4", "uint4", _NO_DLPACK),
+    ("i2", "int2", _NO_DLPACK),
+    ("u2", "uint2", _NO_DLPACK),
+    ("f8e4m3fn", "float8_e4m3fn", (10, 8)),
+    ("f8e4m3fnuz", "float8_e4m3fnuz", (11, 8)),
+    ("f8e5m2", "float8_e5m2", (12, 8)),
+    ("f8e5m2fnuz", "float8_e5m2fnuz", (13, 8)),
+    ("f8e8m0", "float8_e8m0fnu", (14, 8)),
+    ("f4e2m1", "float4_e2m1fn", _NO_DLPACK),
 )
 _BY_DLPACK: Dict[Tuple[int, int], str] = {row[2]: row[0] for row in _TYPES}
 
 
 def numpy_type(number: int) -> "np.dtype[Any]":
-    """NumPy's type for a number of mlc_dtype. NumPy has no bfloat16: that of ml_dtypes if it is
-    installed, otherwise uint16 with the bits."""
-    name = _TYPES[number][1]
-    if name != "bfloat16":
+    """NumPy's type for a number of mlc_dtype. NumPy has no bfloat16 and no types of 2, 4 and 8 bits:
+    those of ml_dtypes if it is installed, otherwise integers with the bits."""
+    kind, name, _ = _TYPES[number]
+    if name in np.sctypeDict:
         return np.dtype(name)
     try:
         import ml_dtypes
-    except ImportError:
-        return np.dtype(np.uint16)
-    bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-    return bfloat16
+
+        extension: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+        return extension
+    except (ImportError, AttributeError):
+        return np.dtype({"bf16": np.uint16, "i4": np.int8, "i2": np.int8}.get(kind, np.uint8))
 
 
 def type_name(dtype: "np.dtype[Any]") -> str:

@@ -62,7 +62,7 @@ ALLOWED = {
     "compiler/graph": "base compiler/types",
     "compiler/graph/evaluate": "base compiler/graph compiler/types",
     "compiler/graph/onnx": "base compiler/graph compiler/graph/evaluate",
-    "compiler/graph/onnx/ops": "compiler/graph compiler/graph/onnx",
+    "compiler/graph/onnx/ops": "compiler/graph compiler/graph/onnx compiler/types",
     "compiler/graph/passes": "base compiler/graph compiler/graph/evaluate",
     "compiler/graph/physical": "base compiler/graph",
     "compiler/graph/ranged": "base compiler/graph",
@@ -178,7 +178,9 @@ ALLOWED = {
     "worker/build": (
         "base base/process compiler/build compiler/codegen compiler/codegen/cuda compiler/graph "
         "compiler/schedule/cuda/user_kernel compiler/schedule/space compiler/target"),
-    "worker/check": "base base/process base/sandbox compiler/graph compiler/graph/evaluate compiler/graph/physical",
+    "worker/check": (
+        "base base/process base/sandbox compiler/graph compiler/graph/evaluate "
+        "compiler/graph/physical compiler/types"),
     "worker/device": (
         "base base/process base/sandbox compiler/graph compiler/target worker/build worker/check"),
     "worker/device/cpu": (

@@ -120,6 +120,10 @@ graph::TensorDataRef RandomTensor(Rng& rng, const graph::TensorType& type,
     low = type.dtype == DType::kI8 ? -128 : 0;
     high = low + 256;
   }
+  if (IsUnsigned(type.dtype)) low = 0;
+  if (IsSmall(type.dtype))
+    high = int64_t{1} << (BitsOf(type.dtype) - (IsUnsigned(type.dtype) ? 0 : 1));
+  if (IsSmall(type.dtype) && !IsUnsigned(type.dtype)) low = -high;
   if (domain.index) low = 0;
   if (domain.positive) low = 1;
   if (domain.below > 0) high = std::max(std::min(high, domain.below), low + 1);

@@ -13,6 +13,13 @@ Result<CudaSource> PrintCuda(const ir::Kernel& kernel, const target::Target& tar
                            target.ToText());
   }
   MLC_TRY(kernel.Verify());
+  for (const ir::Buffer& buffer : kernel.buffers) {
+    if (IsSmall(buffer.dtype) || (IsUnsigned(buffer.dtype) && buffer.dtype != DType::kU8)) {
+      return Unimplemented("kernel '" + kernel.name + "': kernels for GPUs do not have the type " +
+                           std::string(ToText(buffer.dtype)) +
+                           ": compile the model for a CPU, or cast its inputs to another type");
+    }
+  }
   GlobalLayout global{PlaceGlobal(kernel, ir::Scope::kWorkspace),
                       PlaceGlobal(kernel, ir::Scope::kCounter)};
   global.maps = global.scratch.bytes;

@@ -169,8 +169,9 @@ std::string_view StorageType(DType dtype) {
       return "int";
     case DType::kI64:
       return "long long";
+    default:
+      return "";  // PrintCuda has refused it
   }
-  return "";
 }
 
 std::string_view ValueType(DType dtype) {

@@ -25,8 +25,9 @@ struct Rows {
   int64_t count = 0;
 };
 
+// Of uint64_t: the function on int64_t, for what scalar::ApplyUnsigned leaves.
 template <typename T>
-constexpr const ScalarFunction<T>& FunctionOf(const ScalarOpInfo& info) {
+constexpr const auto& FunctionOf(const ScalarOpInfo& info) {
   if constexpr (std::is_same_v<T, double>) {
     return info.real.exact;
   } else {
@@ -34,13 +35,29 @@ constexpr const ScalarFunction<T>& FunctionOf(const ScalarOpInfo& info) {
   }
 }
 
+// Elements of u64, whose order and quotients are not those of i64.
+template <size_t kOp>
+uint64_t UnsignedResult(uint64_t a, uint64_t b, uint64_t c) {
+  constexpr ScalarFunction<int64_t> kFunction = scalar::kRows[kOp].integer;
+  [[maybe_unused]] const int64_t x = scalar::Wrap(a), y = scalar::Wrap(b), z = scalar::Wrap(c);
+  int64_t result = 0;
+  if (scalar::ApplyUnsigned(static_cast<ScalarOp>(kOp), x, y, &result)) return scalar::Bits(result);
+  if constexpr (kFunction.arity == 1) result = kFunction.one(x);
+  if constexpr (kFunction.arity == 2) result = kFunction.two(x, y);
+  if constexpr (kFunction.arity == 3) result = kFunction.three(x, y, z);
+  return scalar::Bits(result);
+}
+
 // One loop for each operator, so that its function is inlined. False if the operator is not
 // defined on the type. REQUIRES: no divisor of integers is zero.
 template <typename T, size_t kOp>
 bool RunRow(const Rows<T>& rows) {
-  constexpr ScalarFunction<T> kFunction = FunctionOf<T>(scalar::kRows[kOp]);
+  constexpr auto kFunction = FunctionOf<T>(scalar::kRows[kOp]);
   for (int64_t i = 0; i < rows.count; ++i) {
-    if constexpr (kFunction.arity == 1) {
+    if constexpr (std::is_same_v<T, uint64_t>) {
+      rows.out[i] = UnsignedResult<kOp>(rows.a[i], kFunction.arity > 1 ? rows.b[i] : 0,
+                                        kFunction.arity > 2 ? rows.c[i] : 0);
+    } else if constexpr (kFunction.arity == 1) {
       rows.out[i] = kFunction.one(rows.a[i]);
     } else if constexpr (kFunction.arity == 2) {
       rows.out[i] = kFunction.two(rows.a[i], rows.b[i]);
@@ -137,6 +154,13 @@ Result<TensorDataRef> EvaluatePointwise(const Value& node, Operands operands) {
       if (divisor == 0) return InvalidArgument("division of an integer by zero");
     }
   }
+  if (operands.back()->dtype == DType::kU64) {
+    std::vector<std::vector<uint64_t>> bits;
+    for (const std::vector<int64_t>& row : values) bits.emplace_back(row.begin(), row.end());
+    const std::vector<uint64_t> found = MLC_TRY(Run<uint64_t>(node, operands, bits));
+    return WriteInts(node.type.dtype, node.type.dims,
+                     std::vector<int64_t>(found.begin(), found.end()));
+  }
   const std::vector<int64_t> out = MLC_TRY(Run<int64_t>(node, operands, values));
   return WriteInts(node.type.dtype, node.type.dims, out);
 }
@@ -144,7 +168,9 @@ Result<TensorDataRef> EvaluatePointwise(const Value& node, Operands operands) {
 Result<TensorDataRef> EvaluateCast(const Value& node, Operands operands) {
   const TensorData& from = *operands[0];
   if (from.dtype == node.type.dtype) return operands[0];
-  if (IsFloat(from.dtype)) return WriteDoubles(node.type.dtype, from.dims, ReadDoubles(from));
+  const bool from_u64 = from.dtype == DType::kU64 && IsFloat(node.type.dtype);
+  if (IsFloat(from.dtype) || from_u64)
+    return WriteDoubles(node.type.dtype, from.dims, ReadDoubles(from));
   return WriteInts(node.type.dtype, from.dims, ReadInts(from));
 }
 

@@ -157,10 +157,10 @@ Replacement DoubleCast(Graph& graph, const Value& node) {
   const ValueId x = graph[node.operands[0]].operands[0];
   const DType from = graph[x].type.dtype, middle = graph[node.operands[0]].type.dtype;
   const bool halves = from == DType::kF16 || from == DType::kBF16;
-  const bool exact = (IsFloat(from) && middle == DType::kF64) ||
-                     (halves && middle == DType::kF32) ||
-                     (from == DType::kBool && middle != DType::kBool) ||
-                     (from != DType::kBool && !IsFloat(from) && middle == DType::kI64);
+  const bool exact =
+      (IsFloat(from) && middle == DType::kF64) || (halves && middle == DType::kF32) ||
+      (from == DType::kBool && middle != DType::kBool) ||
+      (from != DType::kBool && from != DType::kU64 && !IsFloat(from) && middle == DType::kI64);
   if (!exact) return std::nullopt;
   Value merged = node;
   merged.operands = {x};

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "compiler/ir/types.h"
+#include "compiler/types/small_float.h"
 
 namespace mlc::ir {
 
@@ -70,17 +71,19 @@ Lane FromFloat(double value) {
 
 int64_t Saturate(DType dtype, double value) {
   if (std::isnan(value)) return 0;
-  int bits = SizeOf(dtype) * 8;
+  int bits = BitsOf(dtype);
   double low = 0;
-  if (dtype != DType::kU8) {
+  if (!IsUnsigned(dtype)) {
     --bits;
     low = -std::ldexp(1.0, bits);
   }
   const double past = std::ldexp(1.0, bits);
   if (value <= low) return static_cast<int64_t>(low);
   if (value >= past) {
+    if (bits == 64) return -1;
     return bits == 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
   }
+  if (bits == 64) return static_cast<int64_t>(static_cast<uint64_t>(value));
   return static_cast<int64_t>(value);
 }
 
@@ -114,6 +117,7 @@ void ApplyFloat(ScalarOp op, DType dtype, const Lane* args, Lane* result) {
 bool ApplyInt(ScalarOp op, DType dtype, const Lane* args, int64_t* result) {
   const ScalarFunction<int64_t>& function = InfoOf(op).integer;
   if (function.one != nullptr) {
+    if (dtype == DType::kU64 && scalar::ApplyUnsigned(op, args[0].i, 0, result)) return true;
     *result = function.one(args[0].i);
     return true;
   }
@@ -124,6 +128,7 @@ bool ApplyInt(ScalarOp op, DType dtype, const Lane* args, int64_t* result) {
   MLC_CHECK(function.two != nullptr) << InfoOf(op).name;
   const bool divides = op == ScalarOp::kDiv || op == ScalarOp::kMod;
   if (divides && args[1].i == 0) return false;
+  if (dtype == DType::kU64 && scalar::ApplyUnsigned(op, args[0].i, args[1].i, result)) return true;
   const bool floors = op == ScalarOp::kDiv && dtype == DType::kI64;
   *result = (floors ? scalar::FloorQuotient : function.two)(args[0].i, args[1].i);
   return true;
@@ -142,17 +147,33 @@ Lane ReadLane(DType dtype, const std::byte* at) {
     case DType::kBF16:
       return FromFloat(BrainToDouble(ReadAs<uint16_t>(at)));
     case DType::kI8:
+    case DType::kI4:
+    case DType::kI2:
       return FromInt(ReadAs<int8_t>(at));
     case DType::kU8:
+    case DType::kU4:
+    case DType::kU2:
       return FromInt(ReadAs<uint8_t>(at));
+    case DType::kU16:
+      return FromInt(ReadAs<uint16_t>(at));
+    case DType::kU32:
+      return FromInt(ReadAs<uint32_t>(at));
     case DType::kI16:
       return FromInt(ReadAs<int16_t>(at));
     case DType::kI32:
       return FromInt(ReadAs<int32_t>(at));
     case DType::kI64:
+    case DType::kU64:
       return FromInt(ReadAs<int64_t>(at));
     case DType::kBool:
       return FromInt(ReadAs<uint8_t>(at) != 0);
+    case DType::kF8E4M3Fn:
+    case DType::kF8E4M3Fnuz:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2Fnuz:
+    case DType::kF8E8M0:
+    case DType::kF4E2M1:
+      return FromFloat(SmallFloatToDouble(dtype, ReadAs<uint8_t>(at)));
   }
   return FromInt(0);
 }
@@ -169,14 +190,28 @@ void WriteLane(DType dtype, std::byte* at, Lane value) {
       return WriteAs(at, DoubleToBrain(value.f));
     case DType::kI8:
     case DType::kU8:
+    case DType::kI4:
+    case DType::kU4:
+    case DType::kI2:
+    case DType::kU2:
     case DType::kBool:
       return WriteAs(at, static_cast<uint8_t>(value.i));
     case DType::kI16:
+    case DType::kU16:
       return WriteAs(at, static_cast<uint16_t>(value.i));
     case DType::kI32:
+    case DType::kU32:
       return WriteAs(at, static_cast<uint32_t>(value.i));
     case DType::kI64:
+    case DType::kU64:
       return WriteAs(at, value.i);
+    case DType::kF8E4M3Fn:
+    case DType::kF8E4M3Fnuz:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2Fnuz:
+    case DType::kF8E8M0:
+    case DType::kF4E2M1:
+      return WriteAs(at, static_cast<uint8_t>(DoubleToSmallFloat(dtype, value.f)));
   }
 }
 
@@ -187,6 +222,11 @@ Lane CastLane(DType from, DType to, Lane value) {
     return FromInt(Saturate(to, value.f));
   }
   if (!IsFloat(to)) return FromInt(WrapTo(to, value.i));
+  if (from == DType::kU64) {
+    const auto number = static_cast<uint64_t>(value.i);
+    if (to == DType::kF64) return FromFloat(static_cast<double>(number));
+    return FromFloat(RoundTo(to, static_cast<float>(number)));
+  }
   if (to == DType::kF32) return FromFloat(static_cast<float>(value.i));
   return FromFloat(RoundTo(to, static_cast<double>(value.i)));
 }

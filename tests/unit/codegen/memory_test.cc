@@ -8,8 +8,10 @@ using ir::ExprRef;
 using ir::Int;
 using ir::KernelBuilder;
 
-constexpr DType kAllTypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8,
-                               DType::kU8,  DType::kI16, DType::kI32, DType::kI64,  DType::kBool};
+// One of each width and form of small and unsigned types beside the others.
+constexpr DType kTypes[] = {DType::kF32, DType::kF64, DType::kF16,     DType::kBF16, DType::kI8,
+                            DType::kU8,  DType::kI16, DType::kI32,     DType::kI64,  DType::kBool,
+                            DType::kU16, DType::kI4,  DType::kF8E4M3Fn};
 
 Bytes Zeros(DType dtype, int64_t count) {
   return Bytes(static_cast<size_t>(count * SizeOf(dtype)), std::byte{0});
@@ -17,7 +19,7 @@ Bytes Zeros(DType dtype, int64_t count) {
 
 TEST(Memory, TailsAreMaskedOnBothSides) {
   constexpr int64_t kCount = 77;
-  for (const DType dtype : kAllTypes) {
+  for (const DType dtype : kTypes) {
     SCOPED_TRACE(ToText(dtype));
     for (const int lanes : {1, 8, 16}) {
       KernelBuilder k("tail");
@@ -45,7 +47,7 @@ TEST(Memory, LanesOutsideAMaskReadAsZeroEvenOutsideTheBuffer) {
 }
 
 TEST(Memory, NothingBehindAConstantNumberOfLanesIsWritten) {
-  for (const DType dtype : kAllTypes) {
+  for (const DType dtype : kTypes) {
     SCOPED_TRACE(ToText(dtype));
     for (int active = 1; active <= 17; ++active) {
       KernelBuilder k("leading");
@@ -60,7 +62,7 @@ TEST(Memory, NothingBehindAConstantNumberOfLanesIsWritten) {
 }
 
 TEST(Memory, StridesGatherAndScatter) {
-  for (const DType dtype : kAllTypes) {
+  for (const DType dtype : kTypes) {
     SCOPED_TRACE(ToText(dtype));
     for (const int64_t stride : {0, 2, 3, 7}) {
       for (const bool masked : {false, true}) {
@@ -114,7 +116,7 @@ TEST(Memory, LanesChangePlaces) {
 }
 
 TEST(Memory, SquaresOfRegistersAreTransposed) {
-  for (const DType dtype : kAllTypes) {
+  for (const DType dtype : kTypes) {
     SCOPED_TRACE(ToText(dtype));
     for (const int lanes : {2, 4, 8, 16}) {
       KernelBuilder k("square");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -127,6 +128,24 @@ std::vector<T> ValuesOf(const Bytes& bytes) {
   return values;
 }
 
+inline constexpr auto kAllTypes = [] {
+  std::array<DType, kDTypeCount> types{};
+  for (size_t i = 0; i < types.size(); ++i) types[i] = static_cast<DType>(i);
+  return types;
+}();
+
+// A code of a small type that is no NaN, extended to its byte.
+inline uint64_t SmallElement(DType dtype, uint64_t bits) {
+  const int unused = 8 - BitsOf(dtype);
+  if (IsFloat(dtype)) {
+    bits &= unused == 0 ? 0xf7 : 0x0f;
+    return bits == 0x80 ? 0 : bits;
+  }
+  const auto high = static_cast<uint8_t>(bits << unused);
+  return IsUnsigned(dtype) ? static_cast<uint64_t>(high >> unused)
+                           : static_cast<uint8_t>(static_cast<int8_t>(high) >> unused);
+}
+
 // Floats of moderate size, integers over their whole range, booleans; the same for the same seed.
 inline Bytes RandomBytes(DType dtype, size_t count, uint64_t seed) {
   Rng rng(seed);
@@ -136,6 +155,7 @@ inline Bytes RandomBytes(DType dtype, size_t count, uint64_t seed) {
     const double uniform = rng.Uniform() * 8 - 4;
     uint64_t bits = rng.Next();
     if (dtype == DType::kBool) bits &= 1;
+    if (IsSmall(dtype)) bits = SmallElement(dtype, bits);
     if (dtype == DType::kF64) std::memcpy(&bits, &uniform, 8);
     const float narrow = static_cast<float>(uniform);
     if (dtype == DType::kF32) std::memcpy(&bits, &narrow, 4);

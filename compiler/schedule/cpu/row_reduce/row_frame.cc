@@ -49,9 +49,11 @@ ExprRef RowFrame::Neutral(ScalarOp op) const {
     const double inf = std::numeric_limits<double>::infinity();
     return Number(op == ScalarOp::kMax ? -inf : inf);
   }
-  const bool is_signed = problem.dtype != DType::kU8;
+  const bool is_signed = !IsUnsigned(problem.dtype);
   const int bits = SizeOf(problem.dtype) * 8 - (is_signed ? 1 : 0);
-  const int64_t top = bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
+  const int64_t top = bits == 64   ? -1  // its bits
+                      : bits == 63 ? std::numeric_limits<int64_t>::max()
+                                   : (int64_t{1} << bits) - 1;
   const int64_t bottom = is_signed ? -top - 1 : 0;
   ExprRef scalar = std::make_shared<const ir::Expr>(
       ir::Expr{{problem.dtype, 1}, ir::IntImm{op == ScalarOp::kMax ? bottom : top}});

@@ -24,9 +24,11 @@ ExprRef NeutralOf(ScalarOp op, DType dtype, int lanes) {
     const double inf = std::numeric_limits<double>::infinity();
     return ir::Float(dtype, extreme ? (max ? -inf : inf) : op == ScalarOp::kMul ? 1 : 0, lanes);
   }
-  const bool is_signed = dtype != DType::kU8;
+  const bool is_signed = !IsUnsigned(dtype);
   const int bits = SizeOf(dtype) * 8 - (is_signed ? 1 : 0);
-  const int64_t top = bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
+  const int64_t top = bits == 64   ? -1  // its bits
+                      : bits == 63 ? std::numeric_limits<int64_t>::max()
+                                   : (int64_t{1} << bits) - 1;
   const int64_t bottom = is_signed ? -top - 1 : 0;
   const int64_t value = extreme ? (max ? bottom : top) : op == ScalarOp::kMul ? 1 : 0;
   return Widened(std::make_shared<const ir::Expr>(ir::Expr{{dtype, 1}, ir::IntImm{value}}), lanes);

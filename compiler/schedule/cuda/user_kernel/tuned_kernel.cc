@@ -46,8 +46,13 @@ std::string_view TypeNameOf(DType dtype) {
       return "int32";
     case DType::kI64:
       return "int64";
-    case DType::kBF16:
-    case DType::kBool:
+    case DType::kU16:
+      return "uint16";
+    case DType::kU32:
+      return "uint32";
+    case DType::kU64:
+      return "uint64";
+    default:
       break;
   }
   return ToText(dtype);
