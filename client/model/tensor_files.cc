@@ -37,33 +37,6 @@ void AppendBytes(std::string& bytes, int field, std::string_view value) {
   bytes.append(value);
 }
 
-// onnx.TensorProto.DataType by our element type.
-uint64_t OnnxType(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return 1;
-    case DType::kU8:
-      return 2;
-    case DType::kI8:
-      return 3;
-    case DType::kI16:
-      return 5;
-    case DType::kI32:
-      return 6;
-    case DType::kI64:
-      return 7;
-    case DType::kBool:
-      return 9;
-    case DType::kF16:
-      return 10;
-    case DType::kF64:
-      return 11;
-    case DType::kBF16:
-      return 16;
-  }
-  return 0;
-}
-
 }  // namespace
 
 Result<graph::TensorDataRef> ReadTensor(const std::string& path) {
@@ -92,16 +65,16 @@ Result<std::vector<graph::TensorDataRef>> ReadTensors(const std::string& directo
 }
 
 std::string TensorProtoBytes(const graph::TensorData& tensor, const std::string& name) {
+  const auto [type, raw] = graph::onnx::StoredForm(tensor);
   std::string bytes;
   for (const int64_t dim : tensor.dims) {
     AppendTag(bytes, kDims, kVarint);
     AppendVarint(bytes, static_cast<uint64_t>(dim));
   }
   AppendTag(bytes, kDataType, kVarint);
-  AppendVarint(bytes, OnnxType(tensor.dtype));
+  AppendVarint(bytes, static_cast<uint64_t>(type));
   AppendBytes(bytes, kName, name);
-  AppendBytes(bytes, kRawData,
-              {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()});
+  AppendBytes(bytes, kRawData, raw);
   return bytes;
 }
 

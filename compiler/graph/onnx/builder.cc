@@ -112,6 +112,15 @@ Dims Builder::Ints(ValueId id, std::string_view what) {
     case DType::kI16:
       Widen<int16_t>(*data, values);
       break;
+    case DType::kU64:  // as far as they fit
+      Widen<int64_t>(*data, values);
+      break;
+    case DType::kU32:
+      Widen<uint32_t>(*data, values);
+      break;
+    case DType::kU16:
+      Widen<uint16_t>(*data, values);
+      break;
     case DType::kI8:
       Widen<int8_t>(*data, values);
       break;
@@ -319,5 +328,12 @@ ValueId Builder::Gather(ValueId data, ValueId indices, int64_t axis) {
   value.attrs["axis"] = axis;
   return Add(std::move(value));
 }
+
+DType StoredTypeOf(const Builder& b, ValueId id) {
+  const auto found = b.stored_types_.find(id);
+  return found == b.stored_types_.end() ? b.DTypeOf(id) : found->second;
+}
+
+void RememberStoredType(Builder& b, ValueId id, DType dtype) { b.stored_types_[id] = dtype; }
 
 }  // namespace mlc::graph::onnx

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,16 +89,23 @@ class Builder {
 
  private:
   friend ValueId SumsOfBytes(Builder& b, ValueId product);
+  friend DType StoredTypeOf(const Builder& b, ValueId id);
+  friend void RememberStoredType(Builder& b, ValueId id, DType dtype);
 
   ValueId Fold(const Value& value);
   TensorDataRef DataOf(ValueId id);
 
   Graph* graph_;
   Status status_;
+  std::map<ValueId, DType> stored_types_;
 };
 
 // The product of centred bytes in i32, exactly (byte_product.h); kNoValue if it is none that has
 // kernels.
 ValueId SumsOfBytes(Builder& b, ValueId product);
+
+// The type that the model gives a constant whose small elements are widened; else DTypeOf.
+DType StoredTypeOf(const Builder& b, ValueId id);
+void RememberStoredType(Builder& b, ValueId id, DType dtype);
 
 }  // namespace mlc::graph::onnx

@@ -8,6 +8,7 @@
 #include "compiler/graph/onnx/parse.h"
 #include "compiler/graph/onnx/preflight.h"
 #include "compiler/graph/onnx/tables.h"
+#include "compiler/graph/onnx/tensor.h"
 
 namespace mlc::graph::onnx {
 
@@ -32,6 +33,25 @@ Result<std::vector<UnsupportedOperator>> ListUnsupportedOperators(const std::str
   const ModelMessage model = MLC_TRY(ParseModel(file->bytes(), ParseLimits{}));
   Preflight preflight = MLC_TRY(CheckModel(model, ImportOptions{}.max_nodes));
   return std::move(preflight.unsupported);
+}
+
+Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path) {
+  const MappedFileRef file = MLC_TRY(OpenModelFile(path));
+  const ModelMessage model = MLC_TRY(ParseModel(file->bytes(), ParseLimits{}));
+  std::vector<DeclaredInput> inputs;
+  for (const ValueMessage& input : model.graph.inputs) {
+    const Result<DType> dtype = DTypeOf(input.elem_type);
+    if (!input.is_tensor || !dtype.ok()) continue;
+    DeclaredInput declared{std::string(input.name), *dtype, {}};
+    if (input.has_shape) {
+      declared.dims.emplace();
+      for (const DimMessage& dim : input.dims) {
+        declared.dims->push_back(dim.has_value && dim.value >= 0 ? dim.value : -1);
+      }
+    }
+    inputs.push_back(std::move(declared));
+  }
+  return inputs;
 }
 
 std::vector<std::string> SupportedOperators() {

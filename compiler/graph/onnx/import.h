@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -50,8 +52,21 @@ struct UnsupportedOperator {
 // Empty if every operator is known. Errors as ImportOnnx's for broken files.
 Result<std::vector<UnsupportedOperator>> ListUnsupportedOperators(const std::string& path);
 
+// What a model says of an input, also of one that has an initializer. The name is as in the file.
+struct DeclaredInput {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::optional<std::vector<int64_t>> dims;  // -1: any size; none: the rank is not known either
+};
+
+// The inputs in order, without those of types that the graph does not have. Errors as ImportOnnx's
+// for broken files.
+Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path);
+
 // Reads a tensor from a TensorProto file: test data, or an input of the command line.
 Result<TensorDataRef> ReadTensorFile(const std::string& path);
+// The number of the element type in TensorProto.DataType, and the bytes of its field raw_data.
+std::pair<int32_t, std::string> StoredForm(const TensorData& data);
 
 // Every operator of the default domain that the importer lowers, sorted.
 std::vector<std::string> SupportedOperators();

@@ -111,7 +111,10 @@ Status Importer::Initializers(const GraphMessage& graph, Scope& scope) {
       MLC_TRY(NoteObstacle(ObstacleKind::kConstant, tensor.name, data.status(), scope));
       continue;
     }
-    MLC_TRY(Define(tensor.name, graph_.Constant(*data, Printable(tensor.name)), scope));
+    const ValueId value = graph_.Constant(*data, Printable(tensor.name));
+    const Result<DType> stored = DTypeOf(tensor.data_type);
+    if (stored.ok() && *stored != (*data)->dtype) RememberStoredType(builder_, value, *stored);
+    MLC_TRY(Define(tensor.name, value, scope));
   }
   return Status();
 }

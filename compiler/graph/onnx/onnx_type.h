@@ -19,6 +19,8 @@ enum OnnxType : int32_t {
   kBool = 9,
   kFloat16 = 10,
   kDouble = 11,
+  kUint32 = 12,
+  kUint64 = 13,
   kBfloat16 = 16,
   kFloat8E4M3Fn = 17,
   kFloat8E4M3Fnuz = 18,

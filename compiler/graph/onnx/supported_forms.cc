@@ -84,11 +84,11 @@ std::string SupportedForm(const OpRow& row) {
 }
 
 std::string InsteadOfInputs() {
-  return "make it constant: export with fixed shapes, or fold constants in the model first";
+  return "make it constant: export with fixed shapes, fold constants in the model first, or give "
+         "an "
+         "input the value that it has in every run with --constant NAME=VALUES";
 }
 
-std::string SupportedTypes() {
-  return "tensors of f64, f32, f16, bf16, i64, i32, i16, i8, u8 or bool, with a shape";
-}
+std::string SupportedTypes() { return "tensors of floats, integers or bool, with a shape"; }
 
 }  // namespace mlc::graph::onnx

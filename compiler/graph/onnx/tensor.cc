@@ -3,6 +3,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/onnx/low_bits.h"
@@ -33,6 +34,14 @@ TensorDataRef Wrap(DType dtype, const std::vector<int64_t>& dims, std::string_vi
   tensor->owner = owner;
   return tensor;
 }
+
+// Types of whole bytes; low_bits.cc has the others.
+constexpr std::pair<int32_t, DType> kWholeTypes[] = {
+    {kFloat, DType::kF32},    {kUint8, DType::kU8},   {kInt8, DType::kI8},
+    {kUint16, DType::kU16},   {kInt16, DType::kI16},  {kInt32, DType::kI32},
+    {kInt64, DType::kI64},    {kBool, DType::kBool},  {kFloat16, DType::kF16},
+    {kDouble, DType::kF64},   {kUint32, DType::kU32}, {kUint64, DType::kU64},
+    {kBfloat16, DType::kBF16}};
 
 Result<uint64_t> ParseUnsigned(const TensorMessage& message, const StringPair& pair) {
   uint64_t value = 0;
@@ -146,21 +155,22 @@ Status CheckRawSize(const TensorMessage& message, uint64_t size) {
                          " bytes of data, its shape needs " + std::to_string(size));
 }
 
-// Elements narrower than any type of the graph. In int32_data each entry is one byte of them.
+// Small elements. In int32_data each entry is one byte of them.
 Result<TensorDataRef> ReadLowBits(const TensorMessage& message, const LowBitType& type,
-                                  int64_t count, ExternalFiles* files) {
+                                  int64_t count, ExternalFiles* files, SmallElements small) {
   const uint64_t size = static_cast<uint64_t>(PackedBytes(type, count));
+  const auto read = small == SmallElements::kWiden ? WidenLowBits : UnpackLowBits;
   if (message.external) {
     const ExternalBytes stored = MLC_TRY(ReadExternal(message, size, files));
-    return WidenLowBits(type, message.dims, stored.bytes);
+    return read(type, message.dims, stored.bytes);
   }
   if (message.has_raw) {
     MLC_TRY(CheckRawSize(message, size));
-    return WidenLowBits(type, message.dims, message.raw);
+    return read(type, message.dims, message.raw);
   }
   std::string packed;
   for (const int64_t entry : message.ints) packed.push_back(static_cast<char>(entry));
-  if (packed.size() == size) return WidenLowBits(type, message.dims, packed);
+  if (packed.size() == size) return read(type, message.dims, packed);
   return InvalidArgument(What(message) + " has data that does not fit its shape");
 }
 
@@ -179,38 +189,27 @@ Status CheckOneSource(const TensorMessage& message) {
 }  // namespace
 
 Result<DType> DTypeOf(int32_t onnx_type) {
-  switch (onnx_type) {
-    case kFloat:
-      return DType::kF32;
-    case kUint8:
-    case kUint4:
-      return DType::kU8;
-    case kInt8:
-    case kInt4:
-      return DType::kI8;
-    case kInt16:
-      return DType::kI16;
-    case kInt32:
-      return DType::kI32;
-    case kInt64:
-      return DType::kI64;
-    case kBool:
-      return DType::kBool;
-    case kFloat16:
-      return DType::kF16;
-    case kDouble:
-      return DType::kF64;
-    case kBfloat16:
-      return DType::kBF16;
-    default:
-      break;
+  for (const auto& [number, dtype] : kWholeTypes) {
+    if (number == onnx_type) return dtype;
   }
+  if (const LowBitType* const small = FindLowBitType(onnx_type)) return small->dtype;
   constexpr int32_t kLastKnown = 26;
   if (onnx_type <= kUndefined || onnx_type > kLastKnown) {
     return InvalidArgument("element type " + std::to_string(onnx_type) + " does not exist");
   }
   return Unimplemented("element type " + std::to_string(onnx_type) +
                        (onnx_type == kString ? " (string)" : "") + " is not supported");
+}
+
+std::pair<int32_t, std::string> StoredForm(const TensorData& data) {
+  if (const LowBitType* const small = FindLowBitType(data.dtype)) {
+    return {small->onnx_type, PackLowBits(*small, data)};
+  }
+  int32_t number = kUndefined;
+  for (const auto& [onnx_type, dtype] : kWholeTypes) {
+    if (dtype == data.dtype) number = onnx_type;
+  }
+  return {number, {reinterpret_cast<const char*>(data.bytes.data()), data.bytes.size()}};
 }
 
 Result<int64_t> CheckedElements(const std::vector<int64_t>& dims, DType dtype,
@@ -236,7 +235,8 @@ Result<int64_t> CheckedElements(const std::vector<int64_t>& dims, DType dtype,
 }
 
 Result<TensorDataRef> ReadTensor(const TensorMessage& message,
-                                 const std::shared_ptr<const void>& owner, ExternalFiles* files) {
+                                 const std::shared_ptr<const void>& owner, ExternalFiles* files,
+                                 SmallElements small) {
   const std::string what = What(message);
   const LowBitType* const narrow = FindLowBitType(message.data_type);
   Result<DType> type = narrow != nullptr ? narrow->wide : DTypeOf(message.data_type);
@@ -246,7 +246,7 @@ Result<TensorDataRef> ReadTensor(const TensorMessage& message,
   const uint64_t size = static_cast<uint64_t>(count) * static_cast<uint64_t>(SizeOf(dtype));
   MLC_TRY(CheckOneSource(message));
   if (message.strings > 0) return InvalidArgument(what + " has text for numbers");
-  if (narrow != nullptr) return ReadLowBits(message, *narrow, count, files);
+  if (narrow != nullptr) return ReadLowBits(message, *narrow, count, files, small);
   if (message.external) {
     const ExternalBytes stored = MLC_TRY(ReadExternal(message, size, files));
     return Wrap(dtype, message.dims, stored.bytes, stored.file);
@@ -264,7 +264,7 @@ Result<TensorDataRef> ReadTensorFile(const std::string& path) {
   const MappedFileRef file = MLC_TRY(OpenModelFile(path));
   const Result<TensorMessage> message = ParseTensor(file->bytes());
   if (!message.ok()) return message.status().WithPrefix("'" + path + "'");
-  Result<TensorDataRef> tensor = ReadTensor(*message, file, nullptr);
+  Result<TensorDataRef> tensor = ReadTensor(*message, file, nullptr, SmallElements::kKeep);
   if (!tensor.ok()) return tensor.status().WithPrefix("'" + path + "'");
   return tensor;
 }

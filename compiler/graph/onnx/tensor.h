@@ -13,8 +13,8 @@
 
 namespace mlc::graph::onnx {
 
-// UNIMPLEMENTED for types without a counterpart (string, complex, 8-bit floats, ...); 4-bit
-// integers count as 8 bits. INVALID_ARGUMENT for numbers that name no type.
+// UNIMPLEMENTED for types without a counterpart (string, complex). INVALID_ARGUMENT for numbers
+// that name no type.
 Result<DType> DTypeOf(int32_t onnx_type);
 
 // Elements of `dims`; INVALID_ARGUMENT naming `what` for a negative dimension, a rank over the
@@ -22,9 +22,13 @@ Result<DType> DTypeOf(int32_t onnx_type);
 Result<int64_t> CheckedElements(const std::vector<int64_t>& dims, DType dtype,
                                 const std::string& what);
 
-// Reads a tensor and widens elements that are narrower than any type of the graph. `owner` keeps
-// the bytes that `message` borrows alive; `files` opens external data (null: an error).
+// What becomes of elements of 2 and 4 bits and of floats of 8 bits.
+enum class SmallElements : uint8_t { kWiden, kKeep };
+
+// Reads a tensor. `owner` keeps the bytes that `message` borrows alive; `files` opens external data
+// (null: an error).
 Result<TensorDataRef> ReadTensor(const TensorMessage& message,
-                                 const std::shared_ptr<const void>& owner, ExternalFiles* files);
+                                 const std::shared_ptr<const void>& owner, ExternalFiles* files,
+                                 SmallElements small = SmallElements::kWiden);
 
 }  // namespace mlc::graph::onnx

@@ -1,23 +1,53 @@
 // Changes of element type, and operators that pass a value on.
+#include <algorithm>
+
+#include "compiler/graph/onnx/ops/conversion.h"
 #include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/onnx/tensor.h"
 
 namespace mlc::graph::onnx {
 namespace {
 
+Conversion ConversionOf(OpContext& c) {
+  Conversion how;
+  how.saturates = c.Flag("saturate", true);
+  const std::string rounding = c.Text("round_mode", "up");
+  if (rounding == "down") how.rounding = ScaleRounding::kDown;
+  if (rounding == "nearest") how.rounding = ScaleRounding::kNearest;
+  if (rounding != "up" && rounding != "down" && rounding != "nearest") {
+    c.Fail("round_mode must be up, down or nearest");
+  }
+  return how;
+}
+
 void Cast(OpContext& c) {
   const ValueId x = c.In(0);
   const int64_t to = c.RequiredInt("to");
   if (!c.ok()) return;
-  if (to == kInt4 || to == kUint4) return c.Unsupported("a cast to 4-bit integers");
   const Result<DType> dtype = DTypeOf(to > INT32_MAX || to < 0 ? -1 : static_cast<int32_t>(to));
   if (!dtype.ok()) return (void)c.b.Fail(dtype.status());
-  c.Out(c.b.Cast(x, *dtype));
+  c.Out(Converted(c.b, x, *dtype, ConversionOf(c)));
 }
 
 void CastLike(OpContext& c) {
   const ValueId x = c.In(0);
-  c.Out(c.b.Cast(x, c.b.DTypeOf(c.In(1))));
+  c.Out(Converted(c.b, x, StoredTypeOf(c.b, c.In(1)), ConversionOf(c)));
+}
+
+// The bits of an integer of a size are those of the other integers of that size.
+void BitCast(OpContext& c) {
+  const ValueId x = c.In(0);
+  const int64_t to = c.RequiredInt("to");
+  if (!c.ok()) return;
+  const Result<DType> dtype = DTypeOf(static_cast<int32_t>(std::clamp<int64_t>(to, 0, 1000)));
+  if (!dtype.ok()) return (void)c.b.Fail(dtype.status());
+  const DType from = c.b.DTypeOf(x);
+  if (BitsOf(from) != BitsOf(*dtype)) return c.Fail("the types must have equal numbers of bits");
+  const auto is_integer = [](DType type) { return !IsFloat(type) && type != DType::kBool; };
+  if (from != *dtype && (!is_integer(from) || !is_integer(*dtype))) {
+    return c.Unsupported("the bits of a float or bool as another type");
+  }
+  c.Out(c.b.Cast(x, *dtype));
 }
 
 void Identity(OpContext& c) { c.Out(c.In(0)); }
@@ -37,8 +67,9 @@ void Dropout(OpContext& c) {
 }
 
 constexpr OpRow kCastRows[] = {
-    {"Cast", Cast, 1, 1, "not to 4-bit integers"},
-    {"CastLike", CastLike, 2, 1, "not to 4-bit integers"},
+    {"BitCast", BitCast, 1, 1, "between integers"},
+    {"Cast", Cast, 1, 1},
+    {"CastLike", CastLike, 2, 1},
     {"Dropout", Dropout, 3, 2, "inference only"},
     {"Identity", Identity, 1, 1},
 };

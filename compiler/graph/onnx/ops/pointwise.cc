@@ -1,4 +1,6 @@
 // Operators that are one scalar operator, or a few, element by element.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "compiler/graph/onnx/axes.h"
@@ -47,7 +49,9 @@ void BitwiseNot(OpContext& c) {
   if (c.ok() && (IsFloat(type) || type == DType::kBool)) {
     return c.Fail("the operand must be an integer");
   }
-  c.Out(b.Apply(ScalarOp::kXor, {x, b.ScalarLike(x, type == DType::kU8 ? 255 : -1)}));
+  // -1 also where a double does not hold the largest number.
+  const double ones = IsUnsigned(type) && SizeOf(type) < 8 ? std::ldexp(1, BitsOf(type)) - 1 : -1;
+  c.Out(b.Apply(ScalarOp::kXor, {x, b.ScalarLike(x, ones)}));
 }
 
 // Of unsigned numbers: what is shifted out is lost, so that distances beyond the type give zero.
@@ -58,12 +62,20 @@ void BitShift(OpContext& c) {
   const std::string direction = c.Text("direction", "");
   if (!c.ok()) return;
   if (direction != "LEFT" && direction != "RIGHT") return c.Fail("direction must be LEFT or RIGHT");
-  if (b.DTypeOf(x) != DType::kU8) return c.Fail("the operands must be unsigned");
-  const auto wide = [&](ValueId v) { return b.Cast(v, DType::kI32); };
-  const ValueId places = b.Min(wide(distance), b.Scalar(DType::kI32, 8));
-  const ValueId factor = b.Apply(ScalarOp::kPow, {b.Scalar(DType::kI32, 2), places});
+  const DType type = b.DTypeOf(x);
+  if (!IsUnsigned(type)) return c.Fail("the operands must be unsigned");
+  const DType form = type == DType::kU8 ? DType::kI32 : DType::kU64;
+  const auto wide = [&](ValueId v) { return b.Cast(v, form); };
+  const int most = std::min(BitsOf(type), 63);
+  const ValueId places = b.Min(wide(distance), b.Scalar(form, most));
+  const ValueId factor = b.Apply(ScalarOp::kPow, {b.Scalar(form, 2), places});
   const bool left = direction == "LEFT";
-  c.Out(b.Cast(left ? b.Times(wide(x), factor) : b.Over(wide(x), factor), DType::kU8));
+  ValueId shifted = left ? b.Times(wide(x), factor) : b.Over(wide(x), factor);
+  if (type == DType::kU64) {
+    const ValueId beyond = b.Apply(ScalarOp::kLess, {b.Scalar(form, most), wide(distance)});
+    shifted = b.Apply(ScalarOp::kSelect, {beyond, b.Scalar(form, 0), shifted});
+  }
+  c.Out(b.Cast(shifted, type));
 }
 
 template <ScalarOp op>
@@ -162,7 +174,7 @@ constexpr OpRow kPointwiseRows[] = {
     {"Abs", Unary<ScalarOp::kAbs>, 1, 1},
     {"Add", Binary<ScalarOp::kAdd>, 2, 1},
     {"And", Logic<ScalarOp::kAnd, false>, 2, 1},
-    {"BitShift", BitShift, 2, 1, "u8"},
+    {"BitShift", BitShift, 2, 1},
     {"BitwiseAnd", Logic<ScalarOp::kAnd, true>, 2, 1},
     {"BitwiseNot", BitwiseNot, 1, 1},
     {"BitwiseOr", Logic<ScalarOp::kOr, true>, 2, 1},

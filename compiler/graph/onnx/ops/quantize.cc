@@ -1,8 +1,10 @@
 // Quantisation as the arithmetic it stands for: casts, scales and rounding.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "compiler/graph/onnx/axes.h"
+#include "compiler/graph/onnx/ops/conversion.h"
 #include "compiler/graph/onnx/ops/packed_weights.h"
 #include "compiler/graph/onnx/ops/quantize.h"
 #include "compiler/graph/onnx/tables.h"
@@ -12,24 +14,26 @@ namespace mlc::graph::onnx {
 namespace {
 
 std::pair<double, double> RangeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kI8:
-      return {-128, 127};
-    case DType::kI16:
-      return {-32768, 32767};
-    default:
-      return {0, 255};
-  }
+  const int bits = BitsOf(dtype);
+  if (IsUnsigned(dtype)) return {0, std::ldexp(1, bits) - 1};
+  return {-std::ldexp(1, bits - 1), std::ldexp(1, bits - 1) - 1};
+}
+
+// Whether quantised values may have the type: floats of 4 and 8 bits, integers of at most 16.
+bool IsQuantised(DType dtype) {
+  return IsFloat(dtype) ? IsSmall(dtype) && dtype != DType::kF8E8M0
+                        : dtype != DType::kBool && SizeOf(dtype) <= 2;
 }
 
 }  // namespace
 
 ValueId Quantized(Builder& b, ValueId x, ValueId scale, ValueId zero, DType to) {
+  if (IsFloat(to)) return Converted(b, b.Over(x, scale), to);
   const auto [low, high] = RangeOf(to);
   ValueId y = b.Apply(ScalarOp::kRound, {b.Over(x, scale)});
   if (zero != kNoValue) y = b.Plus(y, b.Cast(zero, b.DTypeOf(y)));
   y = b.Min(b.Max(y, b.ScalarLike(y, low)), b.ScalarLike(y, high));
-  return b.Cast(y, to);
+  return Converted(b, y, to);
 }
 
 DynamicQuantisation QuantizedByRange(Builder& b, ValueId x) {
@@ -155,16 +159,14 @@ void QuantizeLinear(OpContext& c) {
   const ValueId x = b.Cast(c.In(0), DType::kF32);
   const ValueId scale = b.Cast(c.In(1), DType::kF32);
   if (!c.ok()) return;
-  DType to = c.Has(2) ? b.DTypeOf(c.In(2)) : DType::kU8;
+  DType to = c.Has(2) ? StoredTypeOf(b, c.In(2)) : DType::kU8;
   const int64_t named = c.Int("output_dtype", 0);
-  if (named == kInt8) to = DType::kI8;
-  if (named == kInt16) to = DType::kI16;
-  if (named != 0 && named != kInt8 && named != kUint8 && named != kInt16) {
-    return c.Unsupported("this output_dtype");
+  if (named != 0) {
+    const Result<DType> asked = DTypeOf(static_cast<int32_t>(std::clamp<int64_t>(named, 0, 1000)));
+    if (!asked.ok()) return static_cast<void>(b.Fail(asked.status().WithPrefix("output_dtype")));
+    to = *asked;
   }
-  if (to != DType::kU8 && to != DType::kI8 && to != DType::kI16) {
-    return c.Unsupported("this type of quantised values");
-  }
+  if (!IsQuantised(to)) return c.Unsupported("this type of quantised values");
   const ValueId zero = c.Has(2) ? AlongAxis(c, x, c.In(2)) : kNoValue;
   c.Out(Quantized(b, x, AlongAxis(c, x, scale), zero, to));
 }
@@ -179,7 +181,7 @@ void DynamicQuantizeLinear(OpContext& c) {
 constexpr OpRow kQuantizeRows[] = {
     {"DequantizeLinear", DequantizeLinear, 3, 1},
     {"DynamicQuantizeLinear", DynamicQuantizeLinear, 1, 3},
-    {"QuantizeLinear", QuantizeLinear, 3, 1, "to i8, u8 or i16"},
+    {"QuantizeLinear", QuantizeLinear, 3, 1},
 };
 
 }  // namespace

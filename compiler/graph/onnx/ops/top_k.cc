@@ -57,7 +57,7 @@ double Worst(DType dtype, bool largest) {
     return largest ? -std::numeric_limits<double>::infinity()
                    : std::numeric_limits<double>::infinity();
   }
-  if (dtype == DType::kU8) return largest ? 0 : 255;
+  if (IsUnsigned(dtype)) return largest ? 0 : std::ldexp(1.0, BitsOf(dtype)) - 1;
   const int bits = static_cast<int>(SizeOf(dtype)) * 8 - 1;
   const double limit = std::ldexp(1.0, std::min(bits, 62));
   return largest ? -limit : limit - (bits < 62 ? 1 : 0);

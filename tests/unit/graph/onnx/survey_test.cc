@@ -37,7 +37,7 @@ auto IsObstacle(const std::string& what, const std::vector<std::string>& names,
                Field(&Obstacle::instead, HasSubstr(instead)));
 }
 
-constexpr int32_t kUint64 = 13;
+constexpr int32_t kComplex64 = 14;
 
 TEST(Survey, AModelThatCanBeLoweredHasNoObstacles) {
   GraphParts parts;
@@ -58,25 +58,25 @@ TEST(Survey, FindsObstaclesOfEveryKindAtOnce) {
                  wire::Node("MatMulBnb4", {"x", "w"}, {"b"}, "", "com.microsoft"),
                  wire::Node("MatMulBnb4", {"x", "w"}, {"c"}, "", "com.microsoft"),
                  // Of a supported operator: a type, and an operand that has to be known.
-                 wire::Node("Cast", {"x"}, {"d"}, wire::IntAttr("to", 22)),
+                 wire::Node("Cast", {"x"}, {"d"}, wire::IntAttr("to", 8)),
                  wire::Node("Reshape", {"x", "shape"}, {"e"}), wire::Node("Relu", {"x"}, {"y"})};
   parts.inputs = {wire::FloatValue("x", {2, 3}), wire::ValueInfo("shape", 7, wire::Dim(2)),
-                  wire::ValueInfo("ids", kUint64, wire::Dim(2)),
+                  wire::ValueInfo("ids", kComplex64, wire::Dim(2)),
                   wire::ValueInfo("free", 1, wire::Dim("batch")),
                   wire::ValueInfo("more", 1, wire::Dim("batch"))};
-  parts.initializers = {wire::Tensor("w", kUint64, {1}, std::string(8, '\0'))};
+  parts.initializers = {wire::Tensor("w", kComplex64, {1}, std::string(8, '\0'))};
   parts.outputs = {wire::FloatValue("y", {2, 3})};
   const ModelSurvey survey = SurveyOf(parts);
   EXPECT_THAT(
       survey.obstacles,
       ElementsAre(
-          IsObstacle("input", {"ids"}, "not supported", "tensors of f64, f32"),
+          IsObstacle("input", {"ids"}, "not supported", "tensors of floats"),
           IsObstacle("input", {"free", "more"}, "dimension 'batch'", "--dim batch=<size>"),
-          IsObstacle("constant", {"w"}, "not supported", "tensors of f64, f32"),
+          IsObstacle("constant", {"w"}, "not supported", "tensors of floats"),
           IsObstacle("NoSuch", {"a"}, "the operator is not supported", "operators.md"),
           IsObstacle("com.microsoft:MatMulBnb4", {"b", "c"}, "the operator is not supported",
                      "`DequantizeLinear` in blocks, then `MatMul`"),
-          IsObstacle("Cast", {"d"}, "not supported", "not to 4-bit integers"),
+          IsObstacle("Cast", {"d"}, "not supported", "operands: 1 at most"),
           IsObstacle("Reshape", {"e"}, "depends on the model's inputs", "make it constant")));
   EXPECT_EQ(survey.unchecked, 0);
 }
@@ -85,10 +85,10 @@ TEST(Survey, LooksBehindAnObstacleWithTheTypeThatTheFileDeclares) {
   GraphParts parts;
   parts.nodes = {wire::Node("NoSuch", {"x"}, {"a"}),
                  wire::Node("Relu", {"a"}, {"b"}),
-                 wire::Node("Cast", {"b"}, {"c"}, wire::IntAttr("to", 22)),
+                 wire::Node("Cast", {"b"}, {"c"}, wire::IntAttr("to", 8)),
                  wire::Node("NoSuch", {"x"}, {"h"}),
                  wire::Node("Relu", {"h"}, {"i"}),
-                 wire::Node("Cast", {"i"}, {"y"}, wire::IntAttr("to", 22))};
+                 wire::Node("Cast", {"i"}, {"y"}, wire::IntAttr("to", 8))};
   parts.inputs = {wire::FloatValue("x", {2})};
   parts.outputs = {wire::FloatValue("y", {2}), wire::FloatValue("c", {2})};
   const std::string values = wire::Bytes(13, wire::FloatValue("a", {2}));
@@ -98,7 +98,7 @@ TEST(Survey, LooksBehindAnObstacleWithTheTypeThatTheFileDeclares) {
   ASSERT_TRUE(survey.ok()) << survey.status().ToString();
   EXPECT_THAT(survey->obstacles,
               ElementsAre(IsObstacle("NoSuch", {"a", "h"}, "not supported", ""),
-                          IsObstacle("Cast", {"c"}, "not supported", "not to 4-bit")));
+                          IsObstacle("Cast", {"c"}, "not supported", "operands: 1 at most")));
   EXPECT_EQ(survey->unchecked, 2) << "nothing says what h is";
 }
 
@@ -136,13 +136,13 @@ TEST(Survey, ANewOperatorSetIsAnObstacleBesideOthers) {
 
 TEST(Survey, LooksIntoBranches) {
   GraphParts branch;
-  branch.nodes = {wire::Node("Cast", {"x"}, {"r"}, wire::IntAttr("to", 22))};
+  branch.nodes = {wire::Node("Cast", {"x"}, {"r"}, wire::IntAttr("to", 8))};
   branch.outputs = {wire::FloatValue("r", {2})};
   GraphParts parts;
   parts.nodes = {wire::Node("If", {"c"}, {"y"},
                             wire::GraphAttr("then_branch", branch.Write()) +
                                 wire::GraphAttr("else_branch", branch.Write())),
-                 wire::Node("Cast", {"x"}, {"z"}, wire::IntAttr("to", 22))};
+                 wire::Node("Cast", {"x"}, {"z"}, wire::IntAttr("to", 8))};
   parts.inputs = {wire::FloatValue("x", {2}), wire::ValueInfo("c", 9, wire::Dim(1))};
   parts.outputs = {wire::FloatValue("z", {2})};
   const ModelSurvey survey = SurveyOf(parts);
@@ -177,8 +177,9 @@ TEST(SupportedForms, AnOperatorOfTheSameNameIsTheNearest) {
   EXPECT_EQ(InsteadOf("com.microsoft", "Relu"), "`Relu` of ai.onnx");
   EXPECT_EQ(InsteadOf("", "FastGelu"), "`FastGelu` of com.microsoft");
   EXPECT_THAT(InsteadOf("my.domain", "Odd"), HasSubstr("operators.md"));
-  EXPECT_THAT(SupportedForm(*FindOperator("", "Cast")),
-              HasSubstr("Cast with these limits: not to 4-bit integers (operands: 1 at most,"));
+  EXPECT_THAT(
+      SupportedForm(*FindOperator("", "TopK")),
+      HasSubstr("TopK with these limits: axes of at most 2^20 elements (operands: 2 at most,"));
 }
 
 }  // namespace
