@@ -7,6 +7,8 @@
 namespace mlc::graph::onnx {
 namespace {
 
+constexpr int64_t kMaxProducts = 4096;
+
 // The axes to reduce, ascending; nullopt: none, the value passes unreduced.
 std::optional<Dims> ReducedAxes(OpContext& c, ValueId x) {
   Dims axes = AxesOperandOrAttr(c, 1).value_or(Dims{});
@@ -78,6 +80,36 @@ void CumSum(OpContext& c) {
   c.Out(c.b.Add(std::move(sum)));
 }
 
+// The products of an axis by all its beginnings, with ones for what a beginning leaves out.
+void CumProd(OpContext& c) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const Dims operand = c.IntsIn(1);
+  const bool exclusive = c.Flag("exclusive", false);
+  const bool reverse = c.Flag("reverse", false);
+  if (!c.ok()) return;
+  if (operand.size() != 1) return c.Fail("the axis must be a scalar");
+  const int64_t axis = Axis(c, operand[0], b.RankOf(x));
+  const int64_t length = b.Dim(x, axis);
+  if (length > kMaxProducts) return c.Unsupported("an axis of this length");
+  if (!c.ok()) return;
+  Dims counts(static_cast<size_t>(length));
+  for (int64_t i = 0; i < length; ++i) counts[static_cast<size_t>(i)] = i;
+  const ValueId place = b.IntVector(counts);
+  const ValueId end = b.Reshape(place, {length, 1});
+  const ValueId first = reverse ? end : place;
+  const ValueId last = reverse ? place : end;
+  const ScalarOp before = exclusive ? ScalarOp::kLess : ScalarOp::kLessEqual;
+  Dims shape(b.DimsOf(x).size() + 1, 1);  // of the flags, along the axis and a new one
+  shape[static_cast<size_t>(axis)] = length;
+  shape[static_cast<size_t>(axis) + 1] = length;
+  const ValueId kept = b.Reshape(b.Apply(before, {first, last}), shape);
+  Dims wide = b.DimsOf(x);
+  wide.insert(wide.begin() + axis, 1);
+  const ValueId factors = b.Select(kept, b.Reshape(x, wide), b.ScalarLike(x, 1));
+  c.Out(b.Reduce("prod", factors, {axis + 1}, false));
+}
+
 void Trilu(OpContext& c) {
   const ValueId x = c.In(0);
   const Dims k = c.Has(1) ? c.IntsIn(1) : Dims{0};
@@ -96,6 +128,7 @@ void Trilu(OpContext& c) {
 constexpr OpRow kReduceRows[] = {
     {"ArgMax", ArgMax, 1, 1},
     {"ArgMin", ArgMin, 1, 1},
+    {"CumProd", CumProd, 2, 1, "an axis of at most 4096 elements"},
     {"CumSum", CumSum, 2, 1},
     {"ReduceL1", L1, 2, 1},
     {"ReduceL2", L2, 2, 1},

@@ -8,43 +8,20 @@ namespace {
 using Table = std::span<const OpRow> (*)();
 
 constexpr Table kTables[] = {
-    ActivationOps,
-    AttentionOps,
-    CastOps,
-    Col2ImOps,
-    ConcatSplitOps,
-    ConstantOps,
-    ConvOps,
-    ConvTransposeOps,
-    DeformConvOps,
-    EinsumOps,
-    FourierOps,
-    GatherScatterOps,
-    GridSampleOps,
-    IntegerProductOps,
-    InverseTrigonometryOps,
-    KnownDataOps,
-    MatMulOps,
-    NormalizationOps,
-    PadOps,
-    PointwiseOps,
-    PoolOps,
-    QuantizeOps,
-    RecurrentOps,
-    ReduceOps,
-    ReshapeOps,
-    ResizeOps,
-    RoiAlignOps,
-    RotaryEmbeddingOps,
-    SliceOps,
-    SoftmaxOps,
-    TopKOps,
+    ActivationOps,      AttentionOps,   CastOps,           Col2ImOps,
+    ConcatSplitOps,     ConstantOps,    ConvOps,           ConvTransposeOps,
+    DeformConvOps,      DeterminantOps, EinsumOps,         FourierOps,
+    GatherScatterOps,   GridSampleOps,  IntegerProductOps, InverseTrigonometryOps,
+    KnownDataOps,       MatMulOps,      NormalizationOps,  PadOps,
+    PointwiseOps,       PoolOps,        QuantizeOps,       RecurrentOps,
+    ReduceOps,          ReshapeOps,     ResizeOps,         RoiAlignOps,
+    RotaryEmbeddingOps, SliceOps,       SoftmaxOps,        TopKOps,
 };
 
 constexpr Table kFusedTables[] = {
-    ExpertOps,      FusedAttentionOps, FusedConvOps,      FusedIntegerProductOps,  FusedNormOps,
-    FusedOps,       FusedQuantizedOps, FusedRecurrentOps, FusedRotaryEmbeddingOps, FusedWeightOps,
-    GroupedQueryOps};
+    ExpertOps,       FusedAttentionOps, FusedConvOps,      FusedIntegerProductOps,  FusedNormOps,
+    FusedOps,        FusedQuantizedOps, FusedRecurrentOps, FusedRotaryEmbeddingOps, FusedWeightOps,
+    GroupedQueryOps, PackedAttentionOps};
 
 constexpr Table kClassicTables[] = {ClassicOps};
 

@@ -200,7 +200,54 @@ def grouped(random):
     yield case("prompt_room", past=0, queries=3, capacity=8, rotary=True)
 
 
+def packed_case(random, name, lengths, multi_head=False, together=False, bias=False, heads=2,
+                size=4, scale=None):
+    """Sequences of these lengths, one behind the other; the offsets name their padded places."""
+    batch, longest, width = len(lengths), max(lengths), heads * size
+    tokens = sum(lengths)
+    places = [s * longest + t for s, n in enumerate(lengths) for t in range(n)]
+    padding = [at for at in range(batch * longest) if at not in places]
+    offsets = np.array(places + padding, np.int32).reshape(batch, longest)
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    draw = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    shift = draw(3 * width)
+    added = draw(batch, heads, longest, longest) if bias else None
+    if multi_head:
+        parts = [draw(tokens, width) for _ in range(3)]
+        given = [(part, False) for part in parts]
+        if together:
+            whole = np.stack([part.reshape(tokens, heads, size) for part in parts], axis=2)
+            given = [(whole, False), (None, False), (None, False)]
+        parts = [part + shift[k * width:(k + 1) * width] for k, part in enumerate(parts)]
+        operands = given + [(shift, True)]
+    else:
+        x, weights = draw(tokens, width), draw(width, 3 * width)
+        parts = np.split(x @ weights + shift, 3, axis=1)
+        operands = [(x, False), (weights, True), (shift, True)]
+    results, at = [], 0
+    for s, n in enumerate(lengths):
+        q, k, v = (split(part[None, at:at + n], heads) for part in parts)
+        scores = q @ k.transpose(0, 1, 3, 2) * (scale or 1 / np.sqrt(size))
+        if bias:
+            scores = scores + added[s:s + 1, :, :n, :n]
+        results.append(join(softmax(scores) @ v)[0])
+        at += n
+    attributes = dict(num_heads=heads, **({"scale": scale} if scale else {}))
+    op = "PackedMultiHeadAttention" if multi_head else "PackedAttention"
+    return Case("packed_" + name, op,
+                operands + [(offsets, False), (ends, False), (added, False)],
+                [np.concatenate(results).astype(np.float32)], attributes)
+
+
+def packed(random):
+    yield packed_case(random, "attention", [3, 5, 2])
+    yield packed_case(random, "attention_bias", [4, 1], bias=True, scale=0.3)
+    yield packed_case(random, "heads", [3, 5, 2], multi_head=True)
+    yield packed_case(random, "heads_together", [2, 4], multi_head=True, together=True, bias=True)
+
+
 def cases():
     random = np.random.default_rng(11)
     yield from rotaries(random)
     yield from grouped(random)
+    yield from packed(random)
