@@ -25,6 +25,7 @@
 #include "client/compile/shared_kernels.h"
 #include "client/compile/shared_layouts.h"
 #include "client/compile/variants.h"
+#include "client/model/constants.h"
 #include "client/model/dims.h"
 #include "client/model/model_variants.h"
 #include "client/model/sized_model.h"
@@ -224,9 +225,10 @@ Result<ExitCode> Emit(const Compilation& compilation, Stage stage, Source& sourc
 }
 
 Result<ExitCode> EmitGraph(const CompileOptions& options, const Dims& dims,
-                           const front::FrontOptions& front) {
+                           const Constants& constants, const front::FrontOptions& front) {
   graph::onnx::ImportOptions import;
   import.dims = dims;
+  import.bound_inputs = constants;
   graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(options.model, import));
   Print(MLC_TRY(front::SimplifyGraph(std::move(graph), front)).ToText() + "\n");
   return ExitCode::kOk;
@@ -287,9 +289,9 @@ Result<Front> ReadAt(SizedModel& sized, size_t at, const front::FrontOptions& fr
 }
 
 Result<ExitCode> CompileOneSize(const CompileOptions& options, const DimSizes& sizes,
-                                Source& source, const target::Target& target,
-                                const front::FrontOptions& front) {
-  SizedModel sized = MLC_TRY(SizedModel::Open(options.model, sizes));
+                                const Constants& constants, Source& source,
+                                const target::Target& target, const front::FrontOptions& front) {
+  SizedModel sized = MLC_TRY(SizedModel::Open(options.model, sizes, constants));
   Front read = MLC_TRY(ReadAt(sized, 0, front));
   const Compilation compilation{options, read.model, front, target};
   SayNotes(options, read.trace);
@@ -340,7 +342,8 @@ Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, 
                         std::move(plan.rows));
 }
 
-Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& sizes, Source& source,
+Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& sizes,
+                              const Constants& constants, Source& source,
                               const target::Target& target, const front::FrontOptions& front) {
   if (options.output.empty()) {
     return InvalidArgument(
@@ -353,7 +356,7 @@ Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& siz
     log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
     records = MakeLogSource(*log, target.ClassText());
   }
-  SizedModel model = MLC_TRY(SizedModel::Open(options.model, sizes));
+  SizedModel model = MLC_TRY(SizedModel::Open(options.model, sizes, constants));
   package::PlanMerger merger(sizes.varying, RangesOf(sizes, model));
   Collected all{std::move(model), std::move(merger), SharedLayouts(target, records.get()),
                 SharedKernels(target, sizes.varying.size())};
@@ -378,9 +381,12 @@ Result<ExitCode> Compile(const CompileOptions& options) {
   front.print = [](std::string_view pass, const graph::Graph& graph) {
     Print("# after " + std::string(pass) + "\n" + graph.ToText() + "\n");
   };
-  if (sizes.varies()) return CompileSizes(options, sizes, source, target, front);
-  if (options.emit == "graph") return EmitGraph(options, sizes.combinations.front(), front);
-  return CompileOneSize(options, sizes, source, target, front);
+  const Constants constants = MLC_TRY(ReadConstants(options.model, options.constants));
+  if (sizes.varies()) return CompileSizes(options, sizes, constants, source, target, front);
+  if (options.emit == "graph") {
+    return EmitGraph(options, sizes.combinations.front(), constants, front);
+  }
+  return CompileOneSize(options, sizes, constants, source, target, front);
 }
 
 int Main(int argc, char** argv) {

@@ -8,6 +8,7 @@
 #include "base/settings/setting_table.h"
 #include "base/settings/settings.h"
 #include "base/version.h"
+#include "client/model/constants.h"
 #include "client/model/tolerance_flag.h"
 #include "client/target/target_choice.h"
 #include "compiler/front/front.h"
@@ -69,6 +70,7 @@ void AddModelOptions(CLI::App& app, CompileOptions& options) {
                  "NAME=N: size of a symbolic dimension; NAME=1,8,32 and NAME=64..512:64: several "
                  "sizes, all combinations of which the library has; NAME=1..512: any size of the "
                  "range, padded to a size class");
+  app.add_option("--constant", options.constants, kConstantHelp);
   app.add_option(
          "--precision", options.precision,
          "element type of the computation: model (its own), fp32, tf32, fp16, bf16; inputs and "

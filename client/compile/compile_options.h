@@ -30,6 +30,7 @@ struct CompileOptions {
   std::vector<std::string> print_after;
   std::vector<std::string> skipped_passes;
   std::vector<std::string> dims;
+  std::vector<std::string> constants;
   std::optional<double> tolerance;  // none: what the precision needs
   int threads = 0;                  // 0: all usable CPUs
   int task = -1;                    // -1: all of them

@@ -142,8 +142,9 @@ ModelTasks TasksOfAll(const std::vector<ModelTasks>& sizes) {
 }
 
 Result<ModelTasks> TasksOfModel(const std::string& path, const DimSizes& sizes,
-                                const front::FrontOptions& options, const target::Target& target) {
-  SizedModel sized = MLC_TRY(SizedModel::Open(path, sizes));
+                                const Constants& constants, const front::FrontOptions& options,
+                                const target::Target& target) {
+  SizedModel sized = MLC_TRY(SizedModel::Open(path, sizes, constants));
   std::vector<ModelTasks> all;
   for (size_t i = 0; i < sizes.combinations.size(); ++i) {
     const Result<front::Model> model = sized.Take(i);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "client/model/constants.h"
 #include "client/model/dims.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/workload.h"
@@ -53,6 +54,7 @@ Result<ModelTasks> TasksOfModel(const front::Model& model, const front::FrontOpt
                                 const target::Target& target);
 // Reads the model at each of the sizes. Errors name the sizes, if there are several.
 Result<ModelTasks> TasksOfModel(const std::string& path, const DimSizes& sizes,
-                                const front::FrontOptions& options, const target::Target& target);
+                                const Constants& constants, const front::FrontOptions& options,
+                                const target::Target& target);
 
 }  // namespace mlc::client

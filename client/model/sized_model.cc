@@ -6,9 +6,11 @@
 
 namespace mlc::client {
 
-Result<SizedModel> SizedModel::Open(const std::string& path, const DimSizes& sizes) {
-  SizedModel model(path, sizes);
+Result<SizedModel> SizedModel::Open(const std::string& path, const DimSizes& sizes,
+                                    const Constants& constants) {
+  SizedModel model(path, sizes, constants);
   if (!sizes.ranged()) return model;
+  model.import_.bound_inputs = constants;
   for (size_t d = 0; d < sizes.varying.size(); ++d) {
     model.dims_.push_back({sizes.varying[d], sizes.dims[d].sizes, sizes.dims[d].classes});
   }
@@ -25,6 +27,7 @@ Result<front::Model> SizedModel::Take(size_t at) {
   if (ranged_) return std::move(ranged_->models[at]);
   graph::onnx::ImportOptions import;
   import.dims = sizes_.combinations[at];
+  import.bound_inputs = constants_;
   return front::ReadModel(path_, import);
 }
 

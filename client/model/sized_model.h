@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "client/model/constants.h"
 #include "client/model/dims.h"
 #include "compiler/front/front.h"
 #include "compiler/front/ranged_model.h"
@@ -18,7 +19,8 @@ namespace mlc::client {
 class SizedModel {
  public:
   // With a range, reads the model at all sizes, and errors are those of front::ReadRangedModel.
-  static Result<SizedModel> Open(const std::string& path, const DimSizes& sizes);
+  static Result<SizedModel> Open(const std::string& path, const DimSizes& sizes,
+                                 const Constants& constants = {});
 
   // The model at sizes.combinations[at], which then is not kept: once for each. Errors as
   // front::ReadModel's.
@@ -31,13 +33,15 @@ class SizedModel {
   const graph::RangeForms* forms() const { return ranged_ ? &ranged_->forms : nullptr; }
 
  private:
-  SizedModel(std::string path, DimSizes sizes) : path_(std::move(path)), sizes_(std::move(sizes)) {}
+  SizedModel(std::string path, DimSizes sizes, Constants constants)
+      : path_(std::move(path)), sizes_(std::move(sizes)), constants_(std::move(constants)) {}
 
   std::string path_;
   DimSizes sizes_;
   // With a range: the dimensions that vary, and the sizes of the others.
   std::vector<front::RangedDim> dims_;
   graph::onnx::ImportOptions import_;
+  Constants constants_;
   std::optional<front::RangedModel> ranged_;
 };
 

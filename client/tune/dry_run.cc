@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/machine/cpus.h"
+#include "client/model/constants.h"
 #include "client/model/dims.h"
 #include "client/model/tuning_time.h"
 #include "client/tune/dry_run_report.h"
@@ -50,6 +51,7 @@ Result<ExitCode> DryRun(const TuneSession& session) {
   const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims));
   // Support of an operator hardly depends on sizes; the tasks below are those of all of them.
   import.dims = sizes.combinations.front();
+  import.bound_inputs = MLC_TRY(ReadConstants(options.model, options.constants));
   for (size_t i = 0; sizes.varies() && i < sizes.combinations.size(); ++i) {
     result.sizes.push_back(sizes.TextAt(i));
   }

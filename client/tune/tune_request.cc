@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/machine/cpus.h"
+#include "client/model/constants.h"
 #include "client/model/dims.h"
 #include "client/model/model_variants.h"
 #include "client/progress/model_info.h"
@@ -25,7 +26,9 @@ Result<ModelTasks> ReadModel(const TuneOptions& options, const target::Target& t
   front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
   front.tolerance = options.tolerance;
   front.skip = {options.skipped_passes.begin(), options.skipped_passes.end()};
-  return TasksOfModel(options.model, sizes, front::ForTarget(std::move(front), target), target);
+  const Constants constants = MLC_TRY(ReadConstants(options.model, options.constants));
+  return TasksOfModel(options.model, sizes, constants, front::ForTarget(std::move(front), target),
+                      target);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/settings/setting_table.h"
+#include "client/model/constants.h"
 #include "client/tune/options/flag.h"
 #include "client/tune/options/tune_options.h"
 
@@ -66,6 +67,7 @@ inline constexpr std::tuple kTuneFlags{
     Flag{&O::server, "--server", G::kCommon, SettingHelp("server")}.AlsoOf(
         V::kJobs, V::kWatch, V::kCancel, V::kWorkers, V::kDrain, V::kQuarantine, V::kRelease),
     Flag{&O::dims, "--dim", G::kModel, kDimHelp}.Repeated(R::kCompile),
+    Flag{&O::constants, "--constant", G::kModel, kConstantHelp}.Repeated(R::kCompile),
     Flag{&O::precision, "--precision", G::kModel,
          "element type of the computation: model (its own), fp32, tf32, fp16, bf16"}
         .OneOf(kPrecisions)

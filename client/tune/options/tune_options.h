@@ -52,6 +52,7 @@ struct TuneOptions {
   std::string server;                 // empty: embedded
   transport::ChannelOptions channel;  // how to reach it; without the address
   std::vector<std::string> dims;
+  std::vector<std::string> constants;
   int64_t time_budget_ms = 0;
   std::string precision = "model";
   std::optional<double> tolerance;  // none: what the precision needs
