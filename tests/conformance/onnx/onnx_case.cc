@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include "base/text.h"
@@ -143,8 +144,9 @@ Result<CaseData> ReadCase(const OnnxCase& test) {
   }
 }
 
-// Imports with the named inputs bound, evaluates and compares.
-Status RunBound(const CaseData& data, const std::vector<std::string>& bound) {
+// Runs the model with the named inputs bound, and compares.
+Status RunBound(const CaseData& data, const std::vector<std::string>& bound,
+                const ModelRunner& run) {
   ImportOptions options;
   std::vector<TensorDataRef> sources;
   for (size_t k = 0; k < data.names.size(); ++k) {
@@ -154,8 +156,7 @@ Status RunBound(const CaseData& data, const std::vector<std::string>& bound) {
       sources.push_back(data.inputs[k]);
     }
   }
-  const Graph graph = MLC_TRY(ImportOnnx(data.model, options));
-  const std::vector<TensorDataRef> outputs = MLC_TRY(Evaluate(graph, sources));
+  const std::vector<TensorDataRef> outputs = MLC_TRY(run(data.model, options, sources));
   if (outputs.size() != data.outputs.size()) return DataLoss("the number of outputs differs");
   for (size_t k = 0; k < outputs.size(); ++k) {
     MLC_TRY(Compare(*outputs[k], *data.outputs[k], k));
@@ -163,20 +164,83 @@ Status RunBound(const CaseData& data, const std::vector<std::string>& bound) {
   return Status();
 }
 
+// Low-bit types, and expectations known to be doubtful, are apart.
+bool IsClean(const OnnxCase& test) {
+  return !test.Has("lowbit") && !test.Has("disputed") && !test.Has("loose") &&
+         !test.Has("ort-mismatch");
+}
+
+void PrintScores(const TierScores& scores) {
+  for (const auto& [tier, score] : scores.all) {
+    const auto clean = scores.clean.find(tier);
+    const Score of_clean = clean == scores.clean.end() ? Score() : clean->second;
+    std::cout << "tier " << tier << ": " << score.passed << " of " << score.total << " pass ("
+              << 100 * score.Rate() << " %), clean " << of_clean.passed << " of " << of_clean.total
+              << "\n";
+  }
+}
+
 }  // namespace
 
-Status RunCase(const OnnxCase& test) {
+Result<std::vector<TensorDataRef>> EvaluateModel(const std::string& model,
+                                                 const ImportOptions& import,
+                                                 const std::vector<TensorDataRef>& sources) {
+  const Graph graph = MLC_TRY(ImportOnnx(model, import));
+  return Evaluate(graph, sources);
+}
+
+Status RunCase(const OnnxCase& test, const ModelRunner& run) {
   const CaseData data = MLC_TRY(ReadCase(test));
-  const Status status = RunBound(data, test.BoundInputs());
+  const Status status = RunBound(data, test.BoundInputs(), run);
   const bool needs_values =
-      status.code() == StatusCode::kUnimplemented &&
-      status.message().find("depends on the model's inputs") != std::string::npos;
+      status.code() == StatusCode::kFailedPrecondition ||
+      (status.code() == StatusCode::kUnimplemented &&
+       status.message().find("depends on the model's inputs") != std::string::npos);
   if (!needs_values) return status;
   std::vector<std::string> integers;
   for (size_t k = 0; k < data.names.size(); ++k) {
-    if (data.inputs[k]->dtype == DType::kI64) integers.push_back(data.names[k]);
+    const DType type = data.inputs[k]->dtype;
+    if (type == DType::kI64 || type == DType::kI32) integers.push_back(data.names[k]);
   }
-  return RunBound(data, integers);
+  return RunBound(data, integers, run);
+}
+
+Score TierScores::Sum(const std::map<int, Score>& scores, int last) {
+  Score sum;
+  for (const auto& [tier, score] : scores) {
+    if (tier > last) break;
+    sum.passed += score.passed;
+    sum.total += score.total;
+  }
+  return sum;
+}
+
+Result<TierScores> RunCases(const std::string& roots, const std::string& report,
+                            const ModelRunner& run, const std::string& only) {
+  std::ofstream out(report);
+  TierScores scores;
+  std::istringstream list(roots);
+  for (std::string root; std::getline(list, root, ':');) {
+    const std::vector<OnnxCase> cases = MLC_TRY(ReadManifest(root));
+    for (const OnnxCase& test : cases) {
+      if (test.name.find(only) == std::string::npos) continue;
+      const Status status = RunCase(test, run);
+      for (Score* const score :
+           {&scores.all[test.tier], IsClean(test) ? &scores.clean[test.tier] : nullptr}) {
+        if (score == nullptr) continue;
+        ++score->total;
+        score->passed += status.ok() ? 1 : 0;
+      }
+      if (status.ok()) continue;
+      if (status.message().find('\n') != std::string::npos) {
+        return Internal(test.name + ": an error of several lines: " + status.message());
+      }
+      out << test.tier << '\t' << (IsClean(test) ? "clean" : "other") << '\t' << test.op << '\t'
+          << test.name << '\t' << status.ToString() << std::endl;
+    }
+  }
+  PrintScores(scores);
+  return scores;
 }
 
 }  // namespace mlc::graph::onnx

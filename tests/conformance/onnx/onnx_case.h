@@ -2,10 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/graph/graph.h"
+#include "compiler/graph/onnx/import.h"
 
 namespace mlc::graph::onnx {
 
@@ -25,9 +29,39 @@ struct OnnxCase {
 // The rows of `root`/MANIFEST.tsv.
 Result<std::vector<OnnxCase>> ReadManifest(const std::filesystem::path& root);
 
-// Imports the model, evaluates it by the reference and compares every output: the type and shape
-// exactly, floats within the tolerance of their type. Inputs that shape the graph are bound: the
-// ones that the manifest names, or all of type i64 where it names too few.
-Status RunCase(const OnnxCase& test);
+// Runs a model: `sources` are the values of the inputs that `import` does not bind, in order.
+using ModelRunner = std::function<Result<std::vector<TensorDataRef>>(
+    const std::string& model, const ImportOptions& import,
+    const std::vector<TensorDataRef>& sources)>;
+
+// By the importer and the reference evaluator.
+Result<std::vector<TensorDataRef>> EvaluateModel(const std::string& model,
+                                                 const ImportOptions& import,
+                                                 const std::vector<TensorDataRef>& sources);
+
+// Runs the model and compares every output: the type and shape exactly, floats within the tolerance
+// of their type. Inputs that shape the graph are bound: the ones that the manifest names, or all of
+// type i64 and i32 where it names too few.
+Status RunCase(const OnnxCase& test, const ModelRunner& run = EvaluateModel);
+
+struct Score {
+  int passed = 0;
+  int total = 0;
+  double Rate() const { return total == 0 ? 1.0 : static_cast<double>(passed) / total; }
+};
+
+struct TierScores {
+  std::map<int, Score> all;
+  std::map<int, Score> clean;  // without types of few bits, and without doubtful expectations
+
+  // Of tiers 1 to `last` together.
+  static Score Sum(const std::map<int, Score>& scores, int last);
+};
+
+// Runs the cases of all folders that `roots` names, separated by ':'. Writes those that fail, each
+// with its reason, to the file `report`, and a line a tier to standard output. `only`, if not
+// empty, is a part of the names of the cases to run.
+Result<TierScores> RunCases(const std::string& roots, const std::string& report,
+                            const ModelRunner& run, const std::string& only = {});
 
 }  // namespace mlc::graph::onnx
