@@ -15,6 +15,16 @@ constexpr double kNegligible = 2e-5;
 // Bonus of a first trial where the leading variant does without the task: below that of its own
 // tasks (1 and more), above all gains.
 constexpr double kFirstOfRest = 0.5;
+// Fast configs of other devices get one of so many trials, spread evenly over the tasks.
+constexpr int64_t kTrialsPerTransferred = 4;
+
+// The first of them: with few trials, the rest would leave none for the search itself.
+std::span<const PointRef> WithinBudget(const std::vector<PointRef>& of_other_devices,
+                                       int64_t trials, size_t tasks) {
+  const int64_t most = trials / (kTrialsPerTransferred * static_cast<int64_t>(tasks));
+  return std::span(of_other_devices)
+      .first(std::min(of_other_devices.size(), static_cast<size_t>(std::max<int64_t>(1, most))));
+}
 
 }  // namespace
 
@@ -37,7 +47,7 @@ Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Op
       task.search->AddPriorConfig(prior.point, prior.transferred ? "transfer" : "default",
                                   prior.expected_ns);
     }
-    task.search->Start(tasks[i].of_other_devices);
+    task.search->Start(WithinBudget(tasks[i].of_other_devices, options.trials, tasks.size()));
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include <map>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "tests/unit/server/search/synthetic_space.h"
 
@@ -116,6 +118,22 @@ TEST(PortfolioTest, TriesWhatIsFastOnOtherDevicesWhateverTheModelsPredict) {
   for (size_t i = 0; i < points.size(); ++i) {
     EXPECT_STREQ(picks[i + 1].arm, "transfer");
     EXPECT_EQ(portfolio.task(0).pool().point(picks[i + 1].candidate), points[i]);
+  }
+}
+
+// A fourth of the trials at most, and one at least.
+TEST(PortfolioTest, FewTrialsTakeFewConfigsOfOtherDevices) {
+  const SyntheticDevice device({8000});
+  const std::vector<Point> points = {{9, 0, 3, 3, 4}, {0, 5, 0, 0, 0}, {1, 5, 0, 0, 0}};
+  for (const auto& [trials, taken] : {std::pair(2, 1), std::pair(8, 2), std::pair(12, 3)}) {
+    std::vector<PortfolioTask> tasks = device.Tasks();
+    for (const Point& point : points) tasks[0].of_other_devices.push_back({0, point});
+    Portfolio portfolio(std::move(tasks), {}, {trials, 2});
+    int transferred = 0;
+    for (const Pick& pick : portfolio.Propose(trials)) {
+      transferred += std::string_view(pick.arm) == "transfer" ? 1 : 0;
+    }
+    EXPECT_EQ(transferred, taken) << trials << " trials";
   }
 }
 
