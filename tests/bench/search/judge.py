@@ -2,12 +2,16 @@
 """Judges the search on spaces of which every config is known, each device left out of the log in turn.
 
     judge.py --spaces FOLDER [--rugged FIRST:COUNT] [--build build/release] [--seeds 30] [--trials 256]
-             [--methods cold,warm,random,genetic,descent] [--jobs 2] [--runs FILE.jsonl]
+             [--methods cold,warm,random,genetic,descent] [--rearranged] [--scatter 0.05] [--failures 0.1]
+             [--jobs 2] [--runs FILE.jsonl]
 
 Runs replay_searches for all spaces and writes its raw results to --runs. With --runs alone, the
-tables come from the file. Prints two tables: by problem, with intervals, and by space, as the page
-docs/benchmarks/search-spaces.md has them. The interval of a median is a bootstrap over the seeds of
-each space, that of a share is Wilson's; both are of 95 %.
+tables come from the file. --rearranged: each seed reverses the order of the values of some knobs
+and starts from a random config, so that nothing is won by how a space is written down. --scatter
+and --failures disturb timings (standard deviation of log time) and trials (share that fails).
+Prints two tables: by problem, with intervals, and by space, as the page
+docs/benchmarks/search-spaces.md has them. The interval of a median is a bootstrap over the seeds of each space, that of a
+share is Wilson's; both are of 95 %.
 """
 import argparse
 import collections
@@ -109,7 +113,8 @@ def spaces_of(args):
 def replay(args, space):
     spaces, name = space
     command = [f"{args.build}/bench/replay_searches", spaces, f"only={name}", f"seeds={args.seeds}",
-               f"trials={args.trials}", f"methods={args.methods}"]
+               f"trials={args.trials}", f"methods={args.methods}", f"rearranged={int(args.rearranged)}",
+               f"scatter={args.scatter}", f"failures={args.failures}"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
@@ -121,6 +126,9 @@ def main():
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--trials", type=int, default=256)
     parser.add_argument("--methods", default="cold,warm,random,genetic,descent")
+    parser.add_argument("--rearranged", action="store_true")
+    parser.add_argument("--scatter", type=float, default=0)
+    parser.add_argument("--failures", type=float, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--runs")
     args = parser.parse_args()

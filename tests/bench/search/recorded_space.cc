@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/rng.h"
 
 namespace mlc::bench {
 namespace {
@@ -75,6 +76,31 @@ RecordedSpace::RecordedSpace(std::string problem, std::string device, Domains do
     if (row.ns > 0 && (best_ns_ == 0 || row.ns < best_ns_)) best_ns_ = row.ns;
   }
   MLC_CHECK(best_ns_ > 0) << "every config of the space fails";
+  start_ = rows_.begin()->first;
+}
+
+SpaceRef RecordedSpace::Rearranged(uint64_t seed) const {
+  Rng rng(seed);
+  std::vector<bool> reversed;
+  for (size_t k = 0; k < domains_.size(); ++k) reversed.push_back(rng.Below(2) == 1);
+  Domains domains = domains_;
+  for (size_t k = 0; k < domains.size(); ++k) {
+    if (reversed[k]) std::reverse(domains[k].begin(), domains[k].end());
+  }
+  Rows rows;
+  std::vector<server::Point> successes;
+  for (const auto& [point, row] : rows_) {
+    server::Point moved = point;
+    for (size_t k = 0; k < moved.size(); ++k) {
+      if (reversed[k]) moved[k] = static_cast<uint16_t>(radix_[k] - 1 - moved[k]);
+    }
+    if (row.ns > 0) successes.push_back(moved);
+    rows[std::move(moved)] = row;
+  }
+  auto space =
+      std::make_shared<RecordedSpace>(problem_, device_, std::move(domains), std::move(rows));
+  space->start_ = successes[rng.Below(successes.size())];
+  return space;
 }
 
 Result<SpaceRef> RecordedSpace::Read(const std::string& path) {
@@ -137,8 +163,6 @@ bool RecordedSource::Describe(size_t, const server::Point& point, double& estima
   return true;
 }
 
-std::vector<server::PointRef> RecordedSource::Defaults() const {
-  return {{0, space_->rows().begin()->first}};
-}
+std::vector<server::PointRef> RecordedSource::Defaults() const { return {{0, space_->start()}}; }
 
 }  // namespace mlc::bench

@@ -36,6 +36,11 @@ class RecordedSpace {
   const Rows& rows() const { return rows_; }
   const std::vector<uint16_t>& radix() const { return radix_; }
   const Domains& domains() const { return domains_; }
+  // The config to start from; the first one, if not set.
+  const server::Point& start() const { return start_; }
+  // The same space written down otherwise: the order of the values of some knobs is reversed, alike
+  // for spaces of the same domains and seed, and it starts from any config that succeeds.
+  std::shared_ptr<const RecordedSpace> Rearranged(uint64_t seed) const;
   // Time of the fastest config.
   double best_ns() const { return best_ns_; }
 
@@ -44,6 +49,7 @@ class RecordedSpace {
   Domains domains_;
   std::vector<uint16_t> radix_;
   Rows rows_;
+  server::Point start_;
   double best_ns_ = 0;
 };
 

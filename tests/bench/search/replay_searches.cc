@@ -1,13 +1,16 @@
 // Replays searches on spaces of which every config is known; prints one JSON object for each run:
 //   replay_searches SPACES [seeds=30] [first=1] [trials=256] [noise=1]
-//                   [scatter=0] [failures=0] [methods=cold,warm,...]
-//                   [only=PROBLEM/DEVICE,...]
+//                   [scatter=0] [failures=0] [rearranged=0]
+//                   [methods=cold,warm,...] [only=PROBLEM/DEVICE,...]
 // SPACES: a folder of *.json.gz files named KERNEL_DEVICE.json.gz, or rugged:FIRST:COUNT for made
 // problems of three devices each. Methods:
 //   cold, warm     the search of the service, without a log, and with that of the other devices
 //   no_estimate    cold, without the analytic model (made spaces only: recorded ones have none)
 //   no_trees       cold, without boosted trees
 //   random, genetic, descent   simple searches
+// rearranged: each seed reverses the order of the values of some knobs and starts from a random
+// config: the order in which a space is written down, and its first config, help a search that
+// prefers what comes first.
 // Exit codes: 0; 1 for spaces that cannot be read; 2 for a wrong command line.
 #include <algorithm>
 #include <cstdio>
@@ -29,7 +32,7 @@ constexpr uint64_t kRuggedDevices = 3;
 struct Options {
   uint64_t seeds = 30, first = 1;
   int trials = 256;
-  bool noise = true;
+  bool noise = true, rearranged = false;
   double scatter = 0, failures = 0;
   std::vector<std::string> methods = {"cold", "warm", "random", "genetic", "descent"};
   std::vector<std::string> only;
@@ -105,9 +108,15 @@ int Main(const std::string& name, const Options& options) {
     }
     for (const std::string& method : options.methods) {
       for (uint64_t seed = options.first; seed < options.first + options.seeds; ++seed) {
-        Trials trials(space, options.trials, options.noise, Rng(seed).Split(7));
+        SpaceRef used = space;
+        std::vector<SpaceRef> used_others = others;
+        if (options.rearranged) {
+          used = space->Rearranged(seed);
+          for (SpaceRef& other : used_others) other = other->Rearranged(seed);
+        }
+        Trials trials(used, options.trials, options.noise, Rng(seed).Split(7));
         trials.Disturb(options.scatter, options.failures);
-        if (!Run(method, space, others, options, seed, trials)) {
+        if (!Run(method, used, used_others, options, seed, trials)) {
           std::fprintf(stderr, "no method '%s'\n", method.c_str());
           return 2;
         }
@@ -143,6 +152,8 @@ int main(int argc, char** argv) {
       options.trials = std::stoi(value);
     } else if (key == "noise") {
       options.noise = value != "0";
+    } else if (key == "rearranged") {
+      options.rearranged = value != "0";
     } else if (key == "scatter") {
       options.scatter = std::stod(value);
     } else if (key == "failures") {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -55,6 +56,26 @@ TEST(RuggedSpaceTest, ANumberGivesTheSameSpaceAndOtherDevicesDiffer) {
   EXPECT_EQ(a->rows().size(), b->rows().size());
   EXPECT_EQ(a->domains(), c->domains());
   EXPECT_NE(a->best_ns(), c->best_ns());
+}
+
+// By values instead of places, the times are the same.
+TEST(RecordedSpaceTest, RearrangedItKeepsItsTimes) {
+  RecordedSpace::Rows rows;
+  for (uint16_t a = 0; a < 3; ++a) {
+    for (uint16_t b = 0; b < 2; ++b) rows[{a, b}].ns = 10 * a + b;  // the first one fails
+  }
+  const RecordedSpace space("p", "d", {{1, 2, 4}, {0, 1}}, rows);
+  bool any_reversed = false;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    const SpaceRef other = space.Rearranged(seed);
+    any_reversed = any_reversed || other->domains() != space.domains();
+    EXPECT_GT(other->At(other->start()).ns, 0);
+    for (const auto& [point, row] : other->rows()) {
+      const double a = std::log2(other->domains()[0][point[0]]), b = other->domains()[1][point[1]];
+      EXPECT_EQ(row.ns, 10 * a + b);
+    }
+  }
+  EXPECT_TRUE(any_reversed);
 }
 
 TEST(SearchSpacesTest, TheSameSeedMakesTheSameTrials) {
