@@ -156,15 +156,19 @@ void TaskSearch::Learn(const Pick& pick, Ending ending, double ns) {
   switch (ending) {
     case Ending::kTimed: {
       const double before = best_ns();
+      if (pick.predicted_ns > 0 && pick.repeat == 0) errors_.Add(pick.predicted_ns, ns);
       times_.Add(pick.candidate, ns, pick.repeat > 0);
       if (pick.candidate == default_ && default_ns_ == 0) default_ns_ = ns;
       if (before == 0 || best_ns() < before * kImprovement) stale_ = 0;
       if (pick.repeat == 0) scores_.Learn(pick.candidate, ns, best_ns() / ns);
       break;
     }
-    case Ending::kTooSlow:
-      scores_.Learn(pick.candidate, std::max(ns, kEarlyStopFactor * best_ns()), kSlowWeight);
+    case Ending::kTooSlow: {
+      const double least = std::max(ns, kEarlyStopFactor * best_ns());
+      if (pick.predicted_ns > 0) errors_.Add(pick.predicted_ns, least);
+      scores_.Learn(pick.candidate, least, kSlowWeight);
       break;
+    }
     default: {
       times_.Drop(pick.candidate);
       const double expected = std::exp(scores_.Score(pick.candidate));
@@ -180,6 +184,7 @@ void TaskSearch::Fill(Pick& pick, int candidate, const char* arm) {
   const double score = scores_.Score(candidate);
   if (scores_.IsTrained(candidate)) {
     pick.predicted_ns = std::exp(score);
+    pick.within_factor = errors_.Factor();
     pick.rank = 1;
     for (int i = 0; i < pool_.size(); ++i) pick.rank += tried_.Free(i) && scores_.Score(i) < score;
   }

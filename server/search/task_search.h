@@ -15,6 +15,7 @@
 #include "server/search/candidate_times.h"
 #include "server/search/expected_gain.h"
 #include "server/search/pool.h"
+#include "server/search/prediction_errors.h"
 #include "server/search/task_seeds.h"
 #include "server/search/tried_candidates.h"
 
@@ -28,6 +29,9 @@ struct Pick {
   const char* arm = "";
   int64_t rank = 0;         // among the task's candidates not yet tried, by the model
   double predicted_ns = 0;  // 0 without a model
+  // The time is within this factor of the predicted one with the probability of
+  // prediction_errors.h; 0: unknown.
+  double within_factor = 0;
   double early_stop_ns = 0;
 };
 
@@ -104,6 +108,7 @@ class TaskSearch {
   CandidateScores scores_;
   CandidateArms arms_;
   TaskSeeds seeds_;
+  PredictionErrors errors_;
   std::map<int, int> repeats_;  // confirmations asked for
   int groups_ = 0;
   int confirming_ = 0;  // confirmations under way

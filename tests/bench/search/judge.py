@@ -10,7 +10,8 @@ tables come from the file. --rearranged: each seed reverses the order of the val
 and starts from a random config, so that nothing is won by how a space is written down. --scatter
 and --failures disturb timings (standard deviation of log time) and trials (share that fails).
 Prints two tables: by problem, with intervals, and by space, as the page
-docs/benchmarks/search-spaces.md has them. The interval of a median is a bootstrap over the seeds of each space, that of a
+docs/benchmarks/search-spaces.md has them, and which share of the measured times was in the
+predicted interval. The interval of a median is a bootstrap over the seeds of each space, that of a
 share is Wilson's; both are of 95 %.
 """
 import argparse
@@ -59,10 +60,13 @@ class Runs:
     def __init__(self, lines, trials):
         self.over = trials + 1
         self.methods = []
+        self.intervals = collections.defaultdict(lambda: [0, 0])  # method -> those that held, all
         self.by_space = collections.defaultdict(dict)  # (class, space) -> method -> reached
         for line in lines:
             run = json.loads(line)
             space = (problem_class(run["problem"]), f"{run['problem']} {run['device']}")
+            self.intervals[run["method"]][0] += run.get("holding", 0)
+            self.intervals[run["method"]][1] += run.get("intervals", 0)
             if run["method"] not in self.methods:
                 self.methods.append(run["method"])
             self.by_space[space].setdefault(run["method"], []).append(run["reached"] or self.over)
@@ -94,6 +98,11 @@ class Runs:
             shares = [sum(value < self.over for value in runs[method]) / len(runs[method])
                       for method in self.methods]
             print(f"| {space} | " + " | ".join(f"{100 * share:.0f}" for share in shares) + " |")
+
+    def print_intervals(self):
+        for method, (holding, count) in self.intervals.items():
+            if count:
+                print(f"{method}: {100 * holding / count:.0f} % of {count} times in the predicted interval")
 
 
 def spaces_of(args):
@@ -148,6 +157,8 @@ def main():
     runs.print_problems()
     print()
     runs.print_spaces()
+    print()
+    runs.print_intervals()
 
 
 if __name__ == "__main__":

@@ -125,6 +125,8 @@ int Main(const std::string& name, const Options& options) {
                                     {"method", method},
                                     {"seed", seed},
                                     {"trials", trials.count()},
+                                    {"intervals", trials.intervals()},
+                                    {"holding", trials.holding()},
                                     {"reached", trials.Reached(0.95)},
                                     {"steps", trials.steps()}}
                   << "\n";

@@ -1,6 +1,7 @@
 #include "tests/bench/search/searches.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -42,6 +43,10 @@ Portfolio::SavedRows RunPortfolio(const SpaceRef& space, RecordedSource::Blind b
     std::vector<Portfolio::Seen> seen;
     for (const Pick& pick : picks) {
       const double ns = trials.Measure(portfolio.task(0).pool().point(pick.candidate));
+      if (ns > 0 && pick.within_factor > 0 && pick.repeat == 0) {
+        trials.CountInterval(std::abs(std::log(ns / pick.predicted_ns)) <=
+                             std::log(pick.within_factor));
+      }
       const bool is_slow = pick.early_stop_ns > 0 && ns > pick.early_stop_ns;
       const Ending timed = is_slow ? Ending::kTooSlow : Ending::kTimed;
       seen.push_back({pick, ns > 0 ? timed : Ending::kFailed, ns});

@@ -30,6 +30,13 @@ class Trials {
   // Makes a trial, which counts even if it fails: its time in ns, or 0. REQUIRES: !over(), and the
   // point is in the space.
   double Measure(const server::Point& point);
+  // A time that was predicted with an interval.
+  void CountInterval(bool holds) {
+    ++intervals_;
+    holding_ += holds ? 1 : 0;
+  }
+  int intervals() const { return intervals_; }
+  int holding() const { return holding_; }
   bool over() const { return count_ >= most_; }
   int count() const { return count_; }
   const Steps& steps() const { return steps_; }
@@ -50,7 +57,7 @@ class Trials {
   bool noise_;
   double scatter_ = 0, failures_ = 0;
   Rng rng_;
-  int count_ = 0;
+  int count_ = 0, intervals_ = 0, holding_ = 0;
   std::map<server::Point, Mean> measured_;
   Steps steps_;
 };
