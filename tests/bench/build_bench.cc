@@ -20,8 +20,8 @@
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/front/front.h"
 #include "compiler/schedule/space/family.h"
-#include "costmodel/analytic.h"
 #include "tests/bench/arguments.h"
+#include "tests/bench/likely_configs.h"
 #include "worker/build/built_kernel.h"
 #include "worker/device/cuda/service_kernels.h"
 
@@ -31,8 +31,6 @@ namespace {
 // An A100 is the oldest device with everything, an H200 the newest.
 constexpr char kA100[] = "target v1 cuda arch=sm_80 sms=108 block=166912 sm=167936 l2=41943040";
 constexpr char kH200[] = "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560";
-constexpr int kMostDraws = 20'000;
-constexpr size_t kFieldOfOne = 8;  // legal configs of which one is built
 
 using Clock = std::chrono::steady_clock;
 double MsSince(Clock::time_point start) {
@@ -134,29 +132,6 @@ std::vector<schedule::Config> Defaults(const graph::Workload& workload,
   return configs;
 }
 
-// Of each family's random legal configs, those that the analytic model thinks fastest: what a
-// search tries.
-std::vector<schedule::Config> LikelyConfigs(const graph::Workload& workload,
-                                            const target::Target& target, size_t count, Rng& rng) {
-  std::vector<schedule::Config> configs;
-  for (const schedule::Family* family : schedule::FamiliesFor(workload, target)) {
-    const schedule::Space space = family->MakeSpace(workload, target);
-    std::vector<std::pair<double, schedule::Config>> legal;
-    for (int draws = 0; legal.size() < kFieldOfOne * count && draws < kMostDraws; ++draws) {
-      auto config =
-          space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
-      if (family->Check(workload, target, config) != schedule::RejectReason::kNone) continue;
-      const auto facts = family->Facts(workload, target, config);
-      const double ns = costmodel::EstimateKernel(facts, target).total_ns;
-      legal.emplace_back(ns, std::move(config));
-    }
-    std::stable_sort(legal.begin(), legal.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (size_t i = 0; i < std::min(count, legal.size()); ++i) configs.push_back(legal[i].second);
-  }
-  return configs;
-}
-
 Status Dump(const graph::Workload& workload, const target::Target& target,
             const schedule::Config& config, const std::string& path) {
   const auto lowered = MLC_TRY(schedule::LowerConfig(workload, target, config));
@@ -178,9 +153,10 @@ Status Run(const Flags& flags) {
   Rng rng(flags.seed);
   int files = 0;
   for (const graph::Task& task : program.tasks) {
-    const auto configs = flags.configs > 0 ? LikelyConfigs(task.workload, target,
-                                                           static_cast<size_t>(flags.configs), rng)
-                                           : Defaults(task.workload, target);
+    const auto configs =
+        flags.configs > 0
+            ? bench::LikelyConfigs(task.workload, target, static_cast<size_t>(flags.configs), rng)
+            : Defaults(task.workload, target);
     for (const schedule::Config& config : configs) {
       if (!flags.dump.empty()) {
         MLC_TRY(Dump(task.workload, target, config,
