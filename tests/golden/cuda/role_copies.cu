@@ -89,17 +89,22 @@ __device__ __forceinline__ void MakeTensorMap(void* shared, void* to, const void
 __device__ __forceinline__ void StoreF32x4(float* to, const float* from) { *(float4*)to = make_float4(from[0], from[1], from[2], from[3]); }
 __device__ __forceinline__ void WarpgroupMmaBF16x16(float* c, const void* a, const void* b) {
   const unsigned long long A = TileDescriptor(a), B = TileDescriptor(b);
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-  #pragma unroll
-  for (int K = 0; K < 4; ++K) {
-    asm volatile("{.reg .pred Add; setp.ne.b32 Add, 1, 0; "
-                 "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, Add, 1, 1, 0, 0;}"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]),
-                   "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
-                 : "l"(A + 2 * K), "l"(B + 2 * K));
-  }
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  asm volatile("{.reg .pred Add, Set; setp.ne.b32 Add, 1, 0; setp.ne.b32 Set, 0, 0; "
+               "wgmma.fence.sync.aligned; "
+               "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, Add, 1, 1, 0, 0; "
+               "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, %10, %11, Add, 1, 1, 0, 0; "
+               "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, %12, %13, Add, 1, 1, 0, 0; "
+               "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, %14, %15, Add, 1, 1, 0, 0; "
+               "wgmma.commit_group.sync.aligned;}"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
+                 "+f"(c[6]), "+f"(c[7])
+               : "l"(A), "l"(B), "l"(A + 2), "l"(B + 2), "l"(A + 4), "l"(B + 4), "l"(A + 6),
+                 "l"(B + 6)
+               : "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(160, 1)

@@ -27,37 +27,53 @@ __device__ __forceinline__ void LoadF32x4(float* to, const float* from) {
 __device__ __forceinline__ void StoreF32x4(float* to, const float* from) { *(float4*)to = make_float4(from[0], from[1], from[2], from[3]); }
 __device__ __forceinline__ void WarpgroupMmaRegistersTf32x16(float* c, const float* a, const void* b) {
   const unsigned long long B = TileDescriptor(b);
-  #pragma unroll
-  for (int L = 0; L < 16; ++L) asm volatile("" :: "f"(a[L]) : "memory");
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-  #pragma unroll
-  for (int K = 0; K < 4; ++K) {
-    asm volatile("{.reg .pred Add; setp.ne.b32 Add, 1, 0; "
-                 "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, Add, 1, 1;}"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]),
-                   "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
-                 : "r"(__float_as_uint(a[4 * K + 0])), "r"(__float_as_uint(a[4 * K + 1])),
-                   "r"(__float_as_uint(a[4 * K + 2])), "r"(__float_as_uint(a[4 * K + 3])), "l"(B + 2 * K));
-  }
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  asm volatile("{.reg .pred Add, Set; setp.ne.b32 Add, 1, 0; setp.ne.b32 Set, 0, 0; "
+               "wgmma.fence.sync.aligned; "
+               "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, Add, 1, 1; "
+               "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, {%13, %14, %15, %16}, %17, Add, 1, 1; "
+               "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, {%18, %19, %20, %21}, %22, Add, 1, 1; "
+               "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, {%23, %24, %25, %26}, %27, Add, 1, 1; "
+               "wgmma.commit_group.sync.aligned;}"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
+                 "+f"(c[6]), "+f"(c[7])
+               : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
+                 "r"(__float_as_uint(a[3])), "l"(B), "r"(__float_as_uint(a[4])),
+                 "r"(__float_as_uint(a[5])), "r"(__float_as_uint(a[6])),
+                 "r"(__float_as_uint(a[7])), "l"(B + 2), "r"(__float_as_uint(a[8])),
+                 "r"(__float_as_uint(a[9])), "r"(__float_as_uint(a[10])),
+                 "r"(__float_as_uint(a[11])), "l"(B + 4), "r"(__float_as_uint(a[12])),
+                 "r"(__float_as_uint(a[13])), "r"(__float_as_uint(a[14])),
+                 "r"(__float_as_uint(a[15])), "l"(B + 6)
+               : "memory");
 }
 __device__ __forceinline__ void WarpgroupMulRegistersTf32x16(float* c, const float* a, const void* b) {
   const unsigned long long B = TileDescriptor(b);
-  #pragma unroll
-  for (int L = 0; L < 16; ++L) asm volatile("" :: "f"(a[L]) : "memory");
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-  #pragma unroll
-  for (int K = 0; K < 4; ++K) {
-    asm volatile("{.reg .pred Add; setp.ne.b32 Add, %13, 0; "
-                 "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, Add, 1, 1;}"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]),
-                   "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
-                 : "r"(__float_as_uint(a[4 * K + 0])), "r"(__float_as_uint(a[4 * K + 1])),
-                   "r"(__float_as_uint(a[4 * K + 2])), "r"(__float_as_uint(a[4 * K + 3])), "l"(B + 2 * K), "r"(K));
-  }
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  asm volatile("{.reg .pred Add, Set; setp.ne.b32 Add, 1, 0; setp.ne.b32 Set, 0, 0; "
+               "wgmma.fence.sync.aligned; "
+               "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, Set, 1, 1; "
+               "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, {%13, %14, %15, %16}, %17, Add, 1, 1; "
+               "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, {%18, %19, %20, %21}, %22, Add, 1, 1; "
+               "wgmma.mma_async.sync.aligned.m64n16k8.f32.tf32.tf32 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7}, {%23, %24, %25, %26}, %27, Add, 1, 1; "
+               "wgmma.commit_group.sync.aligned;}"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
+                 "+f"(c[6]), "+f"(c[7])
+               : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
+                 "r"(__float_as_uint(a[3])), "l"(B), "r"(__float_as_uint(a[4])),
+                 "r"(__float_as_uint(a[5])), "r"(__float_as_uint(a[6])),
+                 "r"(__float_as_uint(a[7])), "l"(B + 2), "r"(__float_as_uint(a[8])),
+                 "r"(__float_as_uint(a[9])), "r"(__float_as_uint(a[10])),
+                 "r"(__float_as_uint(a[11])), "l"(B + 4), "r"(__float_as_uint(a[12])),
+                 "r"(__float_as_uint(a[13])), "r"(__float_as_uint(a[14])),
+                 "r"(__float_as_uint(a[15])), "l"(B + 6)
+               : "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
