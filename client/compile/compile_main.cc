@@ -21,6 +21,7 @@
 #include "client/compile/emit.h"
 #include "client/compile/keep_winners.h"
 #include "client/compile/library_options.h"
+#include "client/compile/notes.h"
 #include "client/compile/server_best.h"
 #include "client/compile/shared_kernels.h"
 #include "client/compile/shared_layouts.h"
@@ -204,13 +205,6 @@ Result<Chosen> Choose(const Compilation& compilation, Source& source, graph::Pro
                   untuned.substr(1) + ": run mlc-tune --model " + options.model + how);
 }
 
-void PrintTrace(const front::PassTrace& trace) {
-  for (const front::PassTrace::Entry& entry : trace.entries) {
-    std::fprintf(stderr, "%-24s %-9s %8.2f ms %6d values\n", entry.pass.c_str(),
-                 entry.changed ? "changed" : "unchanged", entry.milliseconds, entry.values);
-  }
-}
-
 Result<ExitCode> Emit(const Compilation& compilation, Stage stage, Source& source,
                       graph::Program program, const front::PassTrace& trace) {
   const CompileOptions& options = compilation.options;
@@ -234,19 +228,6 @@ Result<ExitCode> EmitGraph(const CompileOptions& options, const Dims& dims,
   return ExitCode::kOk;
 }
 
-void SayCache(const CompileOptions& options, const std::string& folder,
-              const package::LibraryReport& written) {
-  if (!written.cache_failure.empty()) {
-    std::fprintf(stderr, "mlc-compile: the cache of device code is of no use: %s\n",
-                 written.cache_failure.c_str());
-  }
-  const int64_t pieces = written.code_found + written.code_made;
-  if (!options.verbose || pieces == 0) return;
-  std::fprintf(stderr, "device code: %lld of %lld from the cache %s\n",
-               static_cast<long long>(written.code_found), static_cast<long long>(pieces),
-               folder.empty() ? "(off)" : folder.c_str());
-}
-
 Status WriteReports(const CompileOptions& options, const CompileReport& report,
                     const package::LockFile& lock, const std::string& name) {
   const std::string lock_path =
@@ -265,13 +246,6 @@ Result<ExitCode> Report(const CompileOptions& options, const std::string& name,
   Print(options.json ? ToJson(report)
                      : ToText(report) + "wrote " + report.library.shared_library + "\n");
   return ExitCode::kOk;
-}
-
-void SayNotes(const CompileOptions& options, const front::PassTrace& trace) {
-  for (const std::string& note : trace.Notes()) {
-    std::fprintf(stderr, "mlc-compile: note: %s\n", note.c_str());
-  }
-  if (options.verbose) PrintTrace(trace);
 }
 
 // A model at one combination of sizes.
