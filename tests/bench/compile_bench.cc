@@ -2,7 +2,7 @@
 // would try, of workloads like those of vision and language models.
 //   compile_bench [configs=2] [repeats=3] [seed=1] [json=FILE] [dump=DIR] [before=DIR]
 //                 [before_flags=--option]
-// Needs NVRTC and no GPU; one thread. dump=DIR writes the CUDA C++ of every config there.
+// Needs NVRTC and no GPU; one thread. dump=DIR only writes the CUDA C++ of every config there.
 // before=DIR takes the texts that another build wrote there for the same configs, and compiles each
 // in turn with the present one, as the CPU of a busy machine has no constant speed. before_flags
 // adds options of NVRTC to the "before" side.
