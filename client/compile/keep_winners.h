@@ -15,8 +15,8 @@
 
 namespace mlc::client {
 
-// Another kernel is faster beyond doubt if its time is below this share of the kept one's. Times of
-// one kernel from two jobs differ by less, also where only one of them is confirmed.
+// Another kernel is faster beyond doubt if its time is below this share of the kept one's: a margin
+// for the scatter between jobs, chosen and not measured.
 inline constexpr double kBeyondDoubt = 0.95;
 
 // `choices`: what ChooseFrom took from `source`, which may be null. Replaces each by the kernel
