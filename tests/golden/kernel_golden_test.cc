@@ -70,12 +70,6 @@ graph::Workload SmallProductOfFewBits() {
       "%4 = matmul(%0, %3) : f32[2,32]\nreturn %4\n");
 }
 
-target::Target Avx512Vnni() {
-  target::Target target = Avx512();
-  target.cpu().isa = target::Isa::kAvx512Vnni;
-  return target;
-}
-
 struct FamilyCase {
   std::string family;
   graph::Workload workload;

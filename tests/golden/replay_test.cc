@@ -29,7 +29,14 @@ std::string KernelText(const schedule::LoweredKernel& lowered) {
 
 std::string DeviceName(const target::Target& target) {
   if (const auto* gpu = target.As<target::GpuTarget>()) return gpu->CudaArch();
-  return target.cpu().isa == target::Isa::kAvx512 ? "avx512" : "avx2";
+  switch (target.cpu().isa) {
+    case target::Isa::kAvx512Vnni:
+      return "avx512_vnni";
+    case target::Isa::kAvx512:
+      return "avx512";
+    default:
+      return "avx2";
+  }
 }
 
 std::vector<schedule::Config> SampledConfigs(Rng& rng, const schedule::Family& family,
@@ -58,9 +65,10 @@ struct ReplayedKernel {
 std::vector<ReplayedKernel> ReplayedKernels() {
   std::vector<ReplayedKernel> kernels;
   for (const NamedWorkload& named : AllKinds()) {
-    for (const target::Target& target : {Avx512(), Avx2(), Hopper()}) {
+    for (const target::Target& target : {Avx512(), Avx2(), Hopper(), Avx512Vnni()}) {
       Rng rng(1);
       for (const schedule::Family* family : schedule::FamiliesFor(named.workload, target)) {
+        if (target == Avx512Vnni() && family->Accepts(named.workload, Avx512())) continue;
         int number = 0;
         for (const schedule::Config& config :
              SampledConfigs(rng, *family, named.workload, target)) {

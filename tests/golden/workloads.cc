@@ -72,6 +72,14 @@ graph::Workload Transpose(int64_t rows, int64_t columns) {
                 "\n%1 = transpose(%0) {perm=[1,0]} : " + Type({columns, rows}) + "\nreturn %1\n");
 }
 
+// A row times weights of 4 bits, with a scale for 32 of them.
+graph::Workload FewBitsDense() {
+  return Parsed(
+      "%0 = input() : f32[1,1024]\n%1 = weight() : u8[512,512]\n%2 = weight() : f32[512,32]\n"
+      "%3 = dequantize(%1, %2) {bits=4, block=32, depth=1024, zero=8} : f32[1024,512]\n"
+      "%4 = matmul(%0, %3) : f32[1,512]\nreturn %4\n");
+}
+
 }  // namespace
 
 target::Target Avx512() {
@@ -80,6 +88,12 @@ target::Target Avx512() {
   target.cpu().threads = 2;
   target.cpu().l1_bytes = 49152;
   target.cpu().l2_bytes = 2 << 20;
+  return target;
+}
+
+target::Target Avx512Vnni() {
+  target::Target target = Avx512();
+  target.cpu().isa = target::Isa::kAvx512Vnni;
   return target;
 }
 
@@ -143,7 +157,8 @@ std::vector<NamedWorkload> AllKinds() {
           {"gelu", Gelu(393216)},
           {"gelu-odd", Gelu(1001)},
           {"transpose", Transpose(300, 200)},
-          {"dense-f16", NarrowDense(512, 768, 3072)}};
+          {"dense-f16", NarrowDense(512, 768, 3072)},
+          {"dense-4-bits", FewBitsDense()}};
 }
 
 schedule::LoweredKernel LoweredBy(std::string_view family, const graph::Workload& workload,

@@ -13,6 +13,8 @@ namespace mlc::golden {
 
 // A processor with AVX-512, two threads, and the caches of a common server.
 target::Target Avx512();
+// The same with dot products of bytes.
+target::Target Avx512Vnni();
 // The same with AVX2.
 target::Target Avx2();
 // A GPU of compute capability 9.0.
