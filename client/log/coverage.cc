@@ -205,7 +205,7 @@ std::string ToText(const SpaceCoverage& coverage) {
       std::to_string(coverage.points) + " points), " + Format("%.0f", 100 * coverage.pairs_share) +
       " % of the pairs of values, best " + TimeText(coverage.best_ns) + "\n";
   for (const KnobCoverage& knob : coverage.knobs) {
-    text += "    " + knob.name + ":";
+    text += "    " + knob.name + ':';
     for (const ValueCoverage& value : knob.values) {
       text += " " + value.value;
       text += value.tried == 0
