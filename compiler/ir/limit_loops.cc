@@ -85,7 +85,7 @@ std::string FreeName(const Kernel& kernel) {
   std::set<std::string> taken(kernel.vars.begin(), kernel.vars.end());
   for (const Buffer& buffer : kernel.buffers) taken.insert(buffer.name);
   std::string name = "rows";
-  while (taken.contains(name)) name += "_";
+  while (taken.contains(name)) name += '_';
   return name;
 }
 
