@@ -2,6 +2,8 @@
 // forms it does not have (soft caps, the scores as a result) spell it out.
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "compiler/graph/onnx/ops/heads.h"
 #include "compiler/graph/onnx/tables.h"
@@ -12,6 +14,26 @@ namespace {
 constexpr int64_t kMaxLength = int64_t{1} << 20;
 
 }  // namespace
+
+SideBySide ProjectSideBySide(OpContext& c, int rank) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const ValueId weights = c.In(1);
+  if (c.ok() && (b.RankOf(x) != rank || b.RankOf(weights) != 2)) {
+    c.Fail("operands 0 and 1 must have rank " + std::to_string(rank) + " and 2");
+    return {};
+  }
+  const int64_t width = b.Dim(weights, 1);
+  Dims sizes = c.Ints("qkv_hidden_sizes", {width / 3, width / 3, width / 3});
+  if (!c.ok()) return {};
+  if (sizes.size() != 3 || sizes[0] < 1 || sizes[1] != sizes[0] || sizes[2] < 1 ||
+      sizes[0] > width || sizes[2] != width - 2 * sizes[0]) {
+    c.Fail("the weights do not fit the hidden sizes");
+    return {};
+  }
+  const ValueId all = b.MatMul(x, weights);
+  return {c.Has(2) ? b.Plus(all, c.In(2)) : all, std::move(sizes)};
+}
 
 ValueId SplitHeads(OpContext& c, ValueId x, int64_t heads) {
   Builder& b = c.b;

@@ -123,22 +123,9 @@ void JoinPast(OpContext& c, FusedHeads& heads, int past) {
 
 // Operands: x, weights of q, k and v side by side, their bias, mask, past, bias of the scores.
 void Attention(OpContext& c) {
-  Builder& b = c.b;
-  const ValueId x = c.In(0);
-  const ValueId weights = c.In(1);
   if (c.Flag("do_rotary", false)) return c.Unsupported("a rotary embedding inside");
-  if (c.ok() && (b.RankOf(x) != 3 || b.RankOf(weights) != 2)) {
-    return c.Fail("operands 0 and 1 must have rank 3 and 2");
-  }
-  const int64_t width = b.Dim(weights, 1);
-  const Dims sizes = c.Ints("qkv_hidden_sizes", {width / 3, width / 3, width / 3});
+  const auto [all, sizes] = ProjectSideBySide(c, 3);
   if (!c.ok()) return;
-  if (sizes.size() != 3 || sizes[0] < 1 || sizes[1] != sizes[0] || sizes[2] < 1 ||
-      sizes[0] > width || sizes[2] != width - 2 * sizes[0]) {
-    return c.Fail("the weights do not fit the hidden sizes");
-  }
-  ValueId all = b.MatMul(x, weights);
-  if (c.Has(2)) all = b.Plus(all, c.In(2));
   FusedHeads heads = SplitSideBySide(c, all, sizes);
   if (!c.ok()) return;
   JoinPast(c, heads, 4);

@@ -5,6 +5,15 @@
 
 namespace mlc::graph::onnx {
 
+// Operand 0, of rank `rank`, times operand 1, the weights of q, k and v side by side, plus operand
+// 2, their bias, if there is one; and the widths of q, k and v (qkv_hidden_sizes, or thirds). Fails
+// if the weights do not fit.
+struct SideBySide {
+  ValueId all = kNoValue;
+  Dims sizes;
+};
+SideBySide ProjectSideBySide(OpContext& c, int rank);
+
 // [batch, sequence, heads * size] to [batch, heads, sequence, size]; fails if `heads` does not
 // divide the last dimension.
 ValueId SplitHeads(OpContext& c, ValueId x, int64_t heads);

@@ -82,21 +82,9 @@ void OutPacked(OpContext& c, const Packing& packing, ValueId q, ValueId k, Value
 // cumulative sequence lengths, bias of the scores.
 void PackedAttention(OpContext& c) {
   Builder& b = c.b;
-  const ValueId x = c.In(0);
-  const ValueId weights = c.In(1);
-  if (c.ok() && (b.RankOf(x) != 2 || b.RankOf(weights) != 2)) {
-    return c.Fail("operands 0 and 1 must have rank 2");
-  }
-  const int64_t width = b.Dim(weights, 1);
-  const Dims sizes = c.Ints("qkv_hidden_sizes", {width / 3, width / 3, width / 3});
+  const auto [all, sizes] = ProjectSideBySide(c, 2);
   if (!c.ok()) return;
-  if (sizes.size() != 3 || sizes[0] < 1 || sizes[1] != sizes[0] || sizes[2] < 1 ||
-      sizes[0] > width || sizes[2] != width - 2 * sizes[0]) {
-    return c.Fail("the weights do not fit the hidden sizes");
-  }
-  ValueId all = b.MatMul(x, weights);
-  if (c.Has(2)) all = b.Plus(all, c.In(2));
-  const Packing packing = ReadPacking(c, b.Dim(x, 0), b.DTypeOf(x), 3, 4, 5);
+  const Packing packing = ReadPacking(c, b.Dim(all, 0), b.DTypeOf(all), 3, 4, 5);
   if (!c.ok()) return;
   OutPacked(c, packing, b.SliceAxis(all, 1, 0, sizes[0]), b.SliceAxis(all, 1, sizes[0], sizes[1]),
             b.SliceAxis(all, 1, 2 * sizes[0], sizes[2]));
