@@ -212,7 +212,7 @@ std::string ToText(const SpaceCoverage& coverage) {
                   ? " (untried)"
                   : " (" + std::to_string(value.tried) + ", " + TimeText(value.best_ns) + ")";
     }
-    text += "\n";
+    text += '\n';
   }
   if (coverage.outside > 0) {
     text += "    " + std::to_string(coverage.outside) + " records are no points of it\n";
