@@ -162,6 +162,10 @@ constexpr auto kKnobNames = std::to_array<KnobName>({
     {"knob9", "tenth knob"},
     {"knob10", "eleventh knob"},
     {"knob11", "twelfth knob"},
+    {"knob12", "thirteenth knob"},
+    {"knob13", "fourteenth knob"},
+    {"knob14", "fifteenth knob"},
+    {"knob15", "sixteenth knob"},
 });
 static_assert(kKnobNames.size() == kKnobSlots);
 

@@ -33,7 +33,7 @@ struct Feature {
 
 // Knobs of a config that features describe. A family with more of them needs more rows, which
 // change the schema.
-inline constexpr size_t kKnobSlots = 12;
+inline constexpr size_t kKnobSlots = 16;
 
 std::span<const Feature> Features();
 // The digest of names, order and the analytic model. Models with another schema are not loaded.
