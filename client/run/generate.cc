@@ -82,6 +82,18 @@ Result<std::vector<int64_t>> PlanPrompt(int64_t tokens, const std::vector<int64_
   return steps;
 }
 
+// The logits after the last token.
+Result<std::span<const float>> ReadPrompt(Decoder& decoder, std::span<const int64_t> prompt,
+                                          std::span<const int64_t> steps) {
+  decoder.Rewind(0);
+  std::span<const float> logits;
+  for (const int64_t step : steps) {
+    logits = MLC_TRY(decoder.Step(prompt.first(static_cast<size_t>(step))));
+    prompt = prompt.subspan(static_cast<size_t>(step));
+  }
+  return logits;
+}
+
 Result<Generated> Generate(Decoder& decoder, const GenerateTerms& terms,
                            const std::function<void(int64_t)>& on_token) {
   MLC_TRY(CheckTerms(decoder, terms));
@@ -89,15 +101,10 @@ Result<Generated> Generate(Decoder& decoder, const GenerateTerms& terms,
   result.prompt_tokens = static_cast<int64_t>(terms.prompt.size());
   const std::vector<int64_t> steps =
       MLC_TRY(PlanPrompt(result.prompt_tokens, decoder.step_lengths()));
-  decoder.Rewind(0);
+  for (int i = 0; i < terms.warmups; ++i) MLC_TRY(ReadPrompt(decoder, terms.prompt, steps));
   Sampler sampler(terms.sampling);
   Clock::time_point start = Clock::now();
-  std::span<const int64_t> rest = terms.prompt;
-  std::span<const float> logits;
-  for (const int64_t step : steps) {
-    logits = MLC_TRY(decoder.Step(rest.first(static_cast<size_t>(step))));
-    rest = rest.subspan(static_cast<size_t>(step));
-  }
+  std::span<const float> logits = MLC_TRY(ReadPrompt(decoder, terms.prompt, steps));
   result.prompt_ms = MsSince(start);
   while (true) {
     const int64_t token = MLC_TRY(sampler.Next(logits));

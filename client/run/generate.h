@@ -19,6 +19,7 @@ struct GenerateTerms {
   int64_t tokens = 0;                // new ones, at most; one at least
   std::optional<int64_t> end_token;  // ends the sequence
   SamplingTerms sampling;
+  int warmups = 0;  // times that the prompt is read before the one that counts
 };
 
 struct Generated {

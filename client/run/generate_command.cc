@@ -51,6 +51,11 @@ void AddGenerateFlags(CLI::App& app, GenerateOptions& options) {
                  "draw from the fewest that together have this probability")
       ->check(share)
       ->needs(generate);
+  app.add_option("--warmup", options.warmups,
+                 "read the prompt so many times before the time is taken; the first time reads "
+                 "weights from the disk")
+      ->check(CLI::Range(0, 1000))
+      ->needs(generate);
 }
 
 Status RunGenerate(ModelLibrary& library, const GenerateOptions& options, uint64_t seed,
@@ -59,6 +64,7 @@ Status RunGenerate(ModelLibrary& library, const GenerateOptions& options, uint64
   terms.prompt = MLC_TRY(ParseTokens(options.prompt));
   terms.tokens = options.tokens;
   if (options.end_token >= 0) terms.end_token = options.end_token;
+  terms.warmups = options.warmups;
   terms.sampling = {options.temperature, options.top_k, options.top_p, seed};
   const std::unique_ptr<Decoder> decoder = MLC_TRY(Decoder::Open(library));
   const char* between = "";

@@ -19,6 +19,7 @@ struct GenerateOptions {
   double temperature = 0;
   int64_t top_k = 0;
   double top_p = 1;
+  int warmups = 0;
 };
 
 // REQUIRES: the other flags of mlc-run are there.

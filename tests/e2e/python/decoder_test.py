@@ -213,6 +213,9 @@ class GenerateTest(unittest.TestCase):
         self.assertEqual(one, again)
         self.assertNotEqual(one, other)
 
+    def test_a_prompt_read_before_changes_no_token(self):
+        self.assertEqual(self.tokens("fixed", "--generate", 6, "--warmup", 2, *self.PROMPT), self.expected(6))
+
     def test_what_cannot_be_generated_is_explained(self):
         bad, usage = 65, 2
         for code, name, flags, words in (
