@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times the steps of a decoder on the CPU with a cache of 512 tokens, in a compiled library and in ONNX Runtime.
+"""Times a decoder on the CPU in a compiled library and in ONNX Runtime: steps with a cache of 512 tokens, and prompts.
 
     decode_peer.py BIN_FOLDER [--layers 8] [--threads 2] [--rounds 7] [--only TEXT] [--json FILE]
 
@@ -8,7 +8,8 @@ the operators that the builder of ONNX Runtime GenAI writes, in f32 and with wei
 configs. ONNX Runtime runs as GenAI runs it: caches are bound, and each step writes them in place; once with f32 in the
 products of few bits (accuracy level 1) and once with activations of 8 bits (level 4). All read a prompt of 512 tokens,
 then take the most likely token at each step. They take turns within a round; a figure is the median time of a step,
-and the median of the rounds. Needs numpy, onnx and onnxruntime.
+and the median of the rounds. Prompts of 128 and of 512 tokens are read once before the time is taken; the library reads
+them in steps of its sizes, ONNX Runtime in one. Needs numpy, onnx and onnxruntime.
 """
 import argparse
 import json
@@ -25,6 +26,7 @@ import onnx
 import onnxruntime
 
 PROMPT, STEPS = 512, 24
+PREFILLS = (128, 512)
 CACHE = PROMPT + 2 * STEPS
 MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
 CASES = {"f32": 32, "4 bits by 32": 4}
@@ -37,21 +39,25 @@ def prompt(vocabulary):
 class Library:
     def __init__(self, programs, model, options):
         self.folder = model.with_suffix("")
-        subprocess.run([programs / "mlc-compile", "--model", model, "--dim", "sequence=1,64", "-o", self.folder,
+        subprocess.run([programs / "mlc-compile", "--model", model, "--dim", "sequence=1,128,512", "-o", self.folder,
                         "--target", "cpu"], check=True, capture_output=True)
-        ids = ",".join(str(token) for token in prompt(options.vocabulary))
-        self.command = [programs / "mlc-run", self.folder, "--threads", str(options.threads), "--generate", str(STEPS),
-                        "--prompt", ids, "--json"]
+        self.prompt = prompt(options.vocabulary)
+        self.command = [programs / "mlc-run", self.folder, "--threads", str(options.threads), "--json"]
 
-    def run(self):
-        done = subprocess.run(self.command, check=True, capture_output=True, text=True)
+    def run(self, tokens, steps, warmups):
+        ids = ",".join(str(token) for token in self.prompt[:tokens])
+        done = subprocess.run([*self.command, "--generate", str(steps), "--prompt", ids, "--warmup", str(warmups)],
+                              check=True, capture_output=True, text=True)
         return json.loads(done.stdout)
 
     def tokens(self):
-        return self.run()["tokens"]
+        return self.run(PROMPT, STEPS, 0)["tokens"]
 
     def step_ms(self):
-        return self.run()["step_ms"]["median"]
+        return self.run(PROMPT, STEPS, 0)["step_ms"]["median"]
+
+    def prompt_ms(self, tokens):
+        return self.run(tokens, 1, 1)["prompt_ms"]
 
 
 class Peer:
@@ -67,13 +73,17 @@ class Peer:
                 cache = onnxruntime.OrtValue.ortvalue_from_numpy(numpy.zeros(value.shape, numpy.float32))
                 self.binding.bind_ortvalue_input(value.name, cache)
                 self.binding.bind_ortvalue_output(value.name.replace("past_key_values", "present"), cache)
-        self.first = self.step(prompt(options.vocabulary), PROMPT)
+        self.prompt = prompt(options.vocabulary)
+        self.first = self.step(self.prompt, PROMPT)
 
-    def step(self, tokens, end):
-        self.binding.bind_cpu_input("input_ids", numpy.array([tokens], numpy.int64))
+    def read(self, tokens, end):
+        self.binding.bind_cpu_input("input_ids", numpy.asarray(tokens, numpy.int64)[None])
         self.binding.bind_cpu_input("seqlens_k", numpy.array([end - 1], numpy.int32))
         self.binding.bind_output("logits")
         self.session.run_with_iobinding(self.binding)
+
+    def step(self, tokens, end):
+        self.read(tokens, end)
         return int(self.binding.get_outputs()[0].numpy()[0, -1].argmax())
 
     def tokens(self):
@@ -87,6 +97,12 @@ class Peer:
     def step_ms(self):
         self.tokens()
         return statistics.median(self.times)
+
+    def prompt_ms(self, tokens):
+        self.read(self.prompt[:tokens], tokens)
+        start = time.perf_counter()
+        self.read(self.prompt[:tokens], tokens)
+        return (time.perf_counter() - start) * 1e3
 
 
 def with_level(model, out, level):
@@ -115,19 +131,30 @@ def measured(case, bits, programs, folder, options):
         for level in (1, 4):
             ways[f"onnxruntime_level_{level}"] = Peer(with_level(model, folder / f"level{level}.onnx", level), options)
     tokens = {name: way.tokens() for name, way in ways.items()}
-    times = {name: [] for name in ways}
-    for _ in range(options.rounds):
-        for name, way in ways.items():
-            times[name].append(way.step_ms())
     peers = [name for name in ways if name != "library"]
-    best = [min(times[name][i] for name in peers) for i in range(options.rounds)]
     same = next((i for i, pair in enumerate(zip(tokens["library"], tokens[peers[0]])) if pair[0] != pair[1]), STEPS)
-    return {"case": case, "layers": options.layers, "weights_mb": round(weight_bytes(model) / 1e6, 1),
-            **{name + "_ms": round(statistics.median(t), 2) for name, t in times.items()},
-            "weights_gb_s": round(weight_bytes(model) / 1e6 / statistics.median(times["library"]), 2),
+    result = {"case": case, "layers": options.layers, "weights_mb": round(weight_bytes(model) / 1e6, 1),
+              "equal_tokens": f"{same} of {STEPS}"}
+    result["step"] = in_turns(ways, peers, options.rounds, lambda way: way.step_ms())
+    result["step"]["weights_gb_s"] = round(weight_bytes(model) / 1e6 / result["step"]["library_ms"], 2)
+    for count in PREFILLS:
+        result[f"prompt of {count}"] = in_turns(ways, peers, options.rounds, lambda way: way.prompt_ms(count))
+    return result
+
+
+def in_turns(ways, peers, rounds, ms):
+    times = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            times[name].append(ms(way))
+    best = [min(times[name][i] for name in peers) for i in range(rounds)]
+    return {**{name + "_ms": round(statistics.median(t), 2) for name, t in times.items()},
             "tokens_s_over_best_peer": round(statistics.median(b / t for b, t in zip(best, times["library"])), 3),
-            "equal_tokens": f"{same} of {STEPS}",
             "samples_ms": {name: [round(x, 2) for x in t] for name, t in times.items()}}
+
+
+def without_samples(value):
+    return {k: without_samples(v) if isinstance(v, dict) else v for k, v in value.items() if k != "samples_ms"}
 
 
 def main():
@@ -147,7 +174,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             results.append(measured(case, bits, options.programs.resolve(), pathlib.Path(folder), options))
         loads.append(os.getloadavg()[0])
-        print(json.dumps({k: v for k, v in results[-1].items() if k != "samples_ms"}), flush=True)
+        print(json.dumps(without_samples(results[-1])), flush=True)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(
             {"threads": options.threads, "rounds": options.rounds,
