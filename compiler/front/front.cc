@@ -19,6 +19,8 @@ namespace {
 // Around the logical passes, and before the physical ones, stand those that options ask for.
 constexpr std::string_view kDecodeWeights = "decode_weights";
 constexpr std::string_view kIntegerProducts = "integer_products";
+// Rounding to 8 bits errs by 1/254 of the largest element of a part of a row; sums err less.
+constexpr double kRoundedTolerance = 2e-2;
 constexpr std::string_view kPrecision = "precision";
 constexpr std::string_view kPadChannels = "pad_channels";
 
@@ -67,6 +69,8 @@ graph::PassOptions LogicalOptions(const FrontOptions& options) {
 graph::PhysicalOptions PhysicalPart(const FrontOptions& options, PassTrace* trace) {
   graph::PhysicalOptions result;
   result.tolerance = ToleranceOf(options);
+  // A tolerance that the user names holds for all of them.
+  if (!options.tolerance) result.rounded_tolerance = kRoundedTolerance;
   result.rules = options.rules;
   result.fuse_residuals = !options.skip.contains(graph::kFuseResiduals);
   result.after_pass = [&options, trace](const graph::PhysicalReport& report,

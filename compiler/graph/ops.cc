@@ -18,7 +18,7 @@ constexpr AttrInfo kConvAttrs[] = {{"dilations", kInts, kSpatialOnes},
                                    {"pads", kInts, kSpatialZeros},
                                    {"precision", kWord, kOptional, 0, "tf32"},
                                    {"strides", kInts, kSpatialOnes}};
-constexpr AttrInfo kMatMulAttrs[] = {{"precision", kWord, kOptional, 0, "tf32"}};
+constexpr AttrInfo kMatMulAttrs[] = {{"precision", kWord, kOptional, 0, "tf32 i8"}};
 constexpr AttrInfo kAttentionAttrs[] = {{"precision", kWord, kOptional, 0, "tf32"},
                                         {"scale", kFloat}};
 constexpr AttrInfo kPoolAttrs[] = {{"count_include_pad", kInt, kNumber, 0},

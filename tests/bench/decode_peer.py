@@ -6,7 +6,7 @@
 tests/models/make_model.py writes a decoder of Qwen2-0.5B's widths, of fewer layers and tokens in the vocabulary, with
 the operators that the builder of ONNX Runtime GenAI writes, in f32 and with weights of 4 bits. The library has default
 configs. ONNX Runtime runs as GenAI runs it: caches are bound, and each step writes them in place; once with f32 in the
-products of few bits (accuracy level 1) and once with activations of 8 bits (level 4). All read a prompt of 512 tokens,
+products of few bits (accuracy level 1) and once with activations of 8 bits (level 4), and so do two libraries. All read a prompt of 512 tokens,
 then take the most likely token at each step. They take turns within a round; a figure is the median time of a step,
 and the median of the rounds. Prompts of 128 and of 512 tokens are read once before the time is taken; the library reads
 them in steps of its sizes, ONNX Runtime in one. Needs numpy, onnx and onnxruntime.
@@ -38,7 +38,7 @@ def prompt(vocabulary):
 
 class Library:
     def __init__(self, programs, model, options):
-        self.folder = model.with_suffix("")
+        self.folder = model.with_suffix(".library")
         subprocess.run([programs / "mlc-compile", "--model", model, "--dim", "sequence=1,128,512", "-o", self.folder,
                         "--target", "cpu"], check=True, capture_output=True)
         self.prompt = prompt(options.vocabulary)
@@ -124,32 +124,36 @@ def measured(case, bits, programs, folder, options):
     subprocess.run([sys.executable, MODELS / "make_model.py", "qwen2", model, "--length", "sequence", "--form", "genai",
                     "--bits", str(bits), "--cache", str(CACHE), "--layers", str(options.layers), "--vocabulary",
                     str(options.vocabulary)], check=True)
-    ways = {"library": Library(programs, model, options)}
+    ways, pairs = {"library": Library(programs, model, options)}, {"library": "onnxruntime"}
     if bits == 32:
         ways["onnxruntime"] = Peer(model, options)
     else:
-        for level in (1, 4):
-            ways[f"onnxruntime_level_{level}"] = Peer(with_level(model, folder / f"level{level}.onnx", level), options)
+        levels = {level: with_level(model, folder / f"level{level}.onnx", level) for level in (1, 4)}
+        ways["library_level_4"] = Library(programs, levels[4], options)
+        ways |= {f"onnxruntime_level_{level}": Peer(path, options) for level, path in levels.items()}
+        pairs = {"library": "onnxruntime_level_1", "library_level_4": "onnxruntime_level_4"}
     tokens = {name: way.tokens() for name, way in ways.items()}
-    peers = [name for name in ways if name != "library"]
-    same = next((i for i, pair in enumerate(zip(tokens["library"], tokens[peers[0]])) if pair[0] != pair[1]), STEPS)
-    result = {"case": case, "layers": options.layers, "weights_mb": round(weight_bytes(model) / 1e6, 1),
-              "equal_tokens": f"{same} of {STEPS}"}
-    result["step"] = in_turns(ways, peers, options.rounds, lambda way: way.step_ms())
+    result = {"case": case, "layers": options.layers, "weights_mb": round(weight_bytes(model) / 1e6, 1)}
+    for ours, peer in pairs.items():
+        same = next((i for i, two in enumerate(zip(tokens[ours], tokens[peer])) if two[0] != two[1]), STEPS)
+        result[f"{ours}_equal_tokens"] = f"{same} of {STEPS}"
+    result["step"] = in_turns(ways, options.rounds, lambda way: way.step_ms())
     result["step"]["weights_gb_s"] = round(weight_bytes(model) / 1e6 / result["step"]["library_ms"], 2)
     for count in PREFILLS:
-        result[f"prompt of {count}"] = in_turns(ways, peers, options.rounds, lambda way: way.prompt_ms(count))
+        result[f"prompt of {count}"] = in_turns(ways, options.rounds, lambda way: way.prompt_ms(count))
     return result
 
 
-def in_turns(ways, peers, rounds, ms):
+def in_turns(ways, rounds, ms):
     times = {name: [] for name in ways}
     for _ in range(rounds):
         for name, way in ways.items():
             times[name].append(ms(way))
+    peers = [name for name in ways if name.startswith("onnxruntime")]
     best = [min(times[name][i] for name in peers) for i in range(rounds)]
-    return {**{name + "_ms": round(statistics.median(t), 2) for name, t in times.items()},
-            "tokens_s_over_best_peer": round(statistics.median(b / t for b, t in zip(best, times["library"])), 3),
+    over = {f"{name}_tokens_s_over_best_peer": round(statistics.median(b / t for b, t in zip(best, times[name])), 3)
+            for name in ways if name not in peers}
+    return {**{name + "_ms": round(statistics.median(t), 2) for name, t in times.items()}, **over,
             "samples_ms": {name: [round(x, 2) for x in t] for name, t in times.items()}}
 
 

@@ -314,10 +314,11 @@ ValueId SumsOfBytes(Builder& b, ValueId product) {
   return graph::SumsOfBytes(*b.graph_, node).value_or(kNoValue);
 }
 
-ValueId Builder::MatMul(ValueId a, ValueId b) {
+ValueId Builder::MatMul(ValueId a, ValueId b, bool rounds) {
   Value value;
   value.op = Op::kMatMul;
   value.operands = {a, b};
+  if (rounds) value.attrs["precision"] = std::string("i8");
   return Add(std::move(value));
 }
 

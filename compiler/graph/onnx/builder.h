@@ -84,7 +84,8 @@ class Builder {
   ValueId Pad(ValueId x, Dims pads, double value, std::string mode = "constant");
   ValueId Reduce(std::string kind, ValueId x, Dims axes, bool keepdims);
   ValueId Softmax(ValueId x, int64_t axis);
-  ValueId MatMul(ValueId a, ValueId b);
+  // `rounds`: `a` may be rounded to 8 bits (precision=i8 of ops.h).
+  ValueId MatMul(ValueId a, ValueId b, bool rounds = false);
   ValueId Gather(ValueId data, ValueId indices, int64_t axis);
 
  private:

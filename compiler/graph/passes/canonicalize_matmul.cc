@@ -31,6 +31,7 @@ Replacement Flatten(Graph& graph, const Value& node) {
   for (size_t i = 0; i + 1 < a.size(); ++i) rows *= a[i];
   Value product;
   product.op = Op::kMatMul;
+  product.attrs = node.attrs;
   product.operands = {Reshape(graph, node.operands[0], {rows, a.back()}),
                       Reshape(graph, node.operands[1], {b[b.size() - 2], b.back()})};
   return Reshape(graph, AddNode(graph, std::move(product)), node.type.dims);

@@ -151,7 +151,8 @@ Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options) {
   const auto start = Clock::now();
   const Partition partition = MLC_TRY(PartitionGraph(graph, {options.fuse_residuals}));
   Report(options, kFuseResiduals, start, partition.residuals > 0, graph);
-  TaskList list = MLC_TRY(ExtractTasks(graph, partition, options.tolerance, options.rules));
+  const Tolerances tolerances = {options.tolerance, options.rounded_tolerance};
+  TaskList list = MLC_TRY(ExtractTasks(graph, partition, tolerances, options.rules));
   const MemoryPlan plan = PlanMemory(graph, list, options.rules);
   return Assembly(graph, plan).Run(std::move(list));
 }

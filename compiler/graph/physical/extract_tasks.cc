@@ -170,6 +170,18 @@ bool GivesNothing(const Graph& graph, const Group& group) {
                      [&](ValueId id) { return graph[id].type.NumElements() == 0; });
 }
 
+// Whether a product with weights of few bits may round its rows to 8 bits.
+bool RoundsRows(const Graph& fragment) {
+  for (ValueId id = 0; id < fragment.size(); ++id) {
+    const Value& node = fragment[id];
+    if (node.op == Op::kMatMul && node.Has("precision") && node.Word("precision") == "i8" &&
+        fragment[node.operands[1]].op == Op::kDequantize) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string LabelOf(const Graph& graph, const Group& group) {
   if (group.anchor != kNoValue && !graph[group.anchor].name.empty()) {
     return graph[group.anchor].name;
@@ -182,8 +194,8 @@ std::string LabelOf(const Graph& graph, const Group& group) {
 
 }  // namespace
 
-Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition, double tolerance,
-                              const PlaceRules& rules) {
+Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition,
+                              const Tolerances& tolerances, const PlaceRules& rules) {
   const std::vector<bool> escapes = Escapes(graph, partition);
   TaskList list;
   std::map<std::string, int, std::less<>> task_of;
@@ -193,6 +205,9 @@ Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition, do
     Extraction extraction(graph, group, escapes);
     std::vector<ValueId> renumbering;
     Graph fragment = extraction.Run();
+    const double tolerance = RoundsRows(fragment)
+                                 ? std::max(tolerances.usual, tolerances.of_rounded_rows)
+                                 : tolerances.usual;
     Result<Workload> workload = Workload::Create(std::move(fragment), tolerance, &renumbering);
     if (!workload.ok()) {
       return Internal("the task at '" + LabelOf(graph, group) +

@@ -27,7 +27,13 @@ struct TaskList {
   std::vector<TaskCall> calls;
 };
 
-Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition, double tolerance,
-                              const PlaceRules& rules = {});
+// Of workloads (workload.h).
+struct Tolerances {
+  double usual = 1e-4;
+  double of_rounded_rows = 0;  // of products that may round their rows to 8 bits, if it is larger
+};
+
+Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition,
+                              const Tolerances& tolerances, const PlaceRules& rules = {});
 
 }  // namespace mlc::graph

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/tensor_io.h"
 #include "compiler/ir/interpret/interpret.h"
+#include "compiler/schedule/cpu/fixed_point/fixed_point_plan.h"
+#include "compiler/schedule/problem/contraction_problem.h"
 #include "compiler/schedule/space/family.h"
 #include "tests/workloads/contraction.h"
 
@@ -244,6 +247,51 @@ TEST(FixedPointProperty, LoweredConfigsAgreeWithTheReference) {
     if (::testing::Test::HasFailure()) return;
   }
   for (const int count : {bits[2], bits[4], bits[8]}) EXPECT_GE(count, 15);
+}
+
+// The same product, whose rows may be rounded to 8 bits.
+graph::Workload WithRoundedRows(const graph::Workload& workload) {
+  graph::Graph graph = workload.graph();
+  for (graph::ValueId id = 0; id < graph.size(); ++id) {
+    if (graph[id].op == graph::Op::kMatMul) graph[id].attrs["precision"] = std::string("i8");
+  }
+  return *graph::Workload::Create(std::move(graph), 2e-2);
+}
+
+TEST(FixedPointProperty, RoundedRowsStayWithinTheirTolerance) {
+  Rng rng(60316);
+  const Family& family = *FindFamily("fixed_point");
+  int checked = 0;
+  for (int i = 0; i < 4000 && checked < 60; ++i) {
+    const target::Target target = WithByteDots(rng);
+    graph::Workload workload = WithRoundedRows(RandomPackedProduct(rng));
+    const std::optional<ContractionProblem> problem = FindContractionOfAnyColumns(workload);
+    if (!family.Accepts(workload, target) || !MayRoundRows(workload, *problem)) continue;
+    ++checked;
+    CheckFamilyOn(target, rng, std::move(workload), family, 2e-2);
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_EQ(checked, 60);
+}
+
+// Many rows are as many more products: three digits of each would cost what floats do.
+TEST(FixedPointProperty, ManyRowsAreTakenIfTheyMayBeRounded) {
+  const auto taken = [](const std::string& tolerance, const std::string& precision) {
+    const auto workload = graph::Workload::Parse(
+        "workload v1 tolerance=" + tolerance +
+        " {\n  %0 = input() : f32[128,64]\n"
+        "  %1 = weight() : u8[32,32]\n  %2 = weight() : f32[32,2]\n"
+        "  %3 = dequantize(%1, %2) {bits=4, block=32, depth=64, zero=8} : f32[64,32]\n"
+        "  %4 = matmul(%0, %3)" +
+        precision + " : f32[128,32]\n  return %4\n}\n");
+    EXPECT_TRUE(workload.ok()) << workload.status().ToString();
+    Rng rng(1);
+    return FindFamily("fixed_point")->Accepts(*workload, WithByteDots(rng));
+  };
+  EXPECT_TRUE(taken("2e-02", " {precision=i8}"));
+  EXPECT_FALSE(taken("1e-04", " {precision=i8}"));
+  EXPECT_FALSE(taken("2e-02", " {precision=tf32}"));
+  EXPECT_FALSE(taken("2e-02", ""));
 }
 
 // Each group of a row has a factor of its own: elements of 1e-20 keep their digits beside others of

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace mlc::front {
 namespace {
 
@@ -34,6 +36,29 @@ TEST(Front, CutsAGraphIntoTasks) {
   std::vector<std::string> traced;
   for (const PassTrace::Entry& entry : trace.entries) traced.push_back(entry.pass);
   EXPECT_EQ(traced, PassNames());
+}
+
+// Products whose rows may be rounded have a tolerance for it, unless the user names one for all.
+TEST(Front, RoundedRowsHaveATolerance) {
+  constexpr char kRounded[] =
+      "graph v1 { %0 = input() : f32[2,2] %1 = constant() {values=[33,67]} : u8[2,1] "
+      "%2 = constant() {values=[1.0,10.0]} : f32[2,1] "
+      "%3 = dequantize(%1, %2) {bits=4, block=2, depth=2, zero=1} : f32[2,2] "
+      "%4 = matmul(%0, %3) {precision=i8} : f32[2,2] return %4 }";
+  const Result<graph::Graph> graph = graph::Graph::Parse(kRounded);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const auto tolerance = [&](std::optional<double> named, const target::Target& target) {
+    FrontOptions options = ForTarget({}, target);
+    options.tolerance = named;
+    const Result<graph::Program> program = BuildProgram(*graph, options);
+    EXPECT_TRUE(program.ok()) << program.status().message();
+    return program->tasks[0].workload.tolerance();
+  };
+  EXPECT_EQ(tolerance(std::nullopt, target::Target{}), 2e-2);
+  EXPECT_EQ(tolerance(1e-3, target::Target{}), 1e-3);
+  target::Target gpu;
+  gpu.device = target::GpuTarget{};
+  EXPECT_EQ(tolerance(std::nullopt, gpu), 1e-4);
 }
 
 // Weights of few bits are operands of the task where its kernels read them so, and numbers

@@ -14,6 +14,8 @@ namespace mlc::graph::onnx {
 namespace {
 
 constexpr int64_t kMinBlock = 16;
+// The accuracy_level at which ONNX Runtime rounds rows to 8 bits.
+constexpr int64_t kRoundedRows = 4;
 // Of the columns and rows of a matrix; products of two with a type's size do not overflow.
 constexpr int64_t kMaxSize = int64_t{1} << 30;
 
@@ -118,9 +120,11 @@ void MatMulNBits(OpContext& c) {
   if (!c.ok()) return;
   const PackedRows form = {1, 2, 3, 4, packing.bits, rows, inner, packing.block, rows};
   ValueId columns = PackedColumns(c, form);
+  const bool rounds = columns != kNoValue && c.Int("accuracy_level", 0) == kRoundedRows;
   if (columns == kNoValue && c.ok()) columns = b.Transpose(DecodedRows(c, form), {1, 0});
   const ValueId weights = b.Cast(columns, b.DTypeOf(x));
-  ValueId y = MatMulOfAnyRank(c, x, weights, [&](ValueId l, ValueId r) { return b.MatMul(l, r); });
+  ValueId y =
+      MatMulOfAnyRank(c, x, weights, [&](ValueId l, ValueId r) { return b.MatMul(l, r, rounds); });
   if (c.Has(5)) y = b.Plus(y, c.In(5));
   c.Out(y);
 }
@@ -227,7 +231,8 @@ void GatherBlockQuantized(OpContext& c) {
 constexpr OpRow kFusedWeightsRows[] = {
     {"GatherBlockQuantized", GatherBlockQuantized, 4, 1,
      "integers; blocks along another axis than the gathered one"},
-    {"MatMulNBits", MatMulNBits, 6, 1, "constant weights of 2, 4 or 8 bits, not prepacked"},
+    {"MatMulNBits", MatMulNBits, 6, 1,
+     "constant weights of 2, 4 or 8 bits, not prepacked; accuracy_level 4 may round rows"},
 };
 
 }  // namespace

@@ -15,11 +15,13 @@ namespace {
 // Sums of f32 err as much.
 constexpr double kTolerance = 1e-6;
 constexpr int64_t kMaxRows = 64;
+constexpr int64_t kMaxRoundedRows = 4096;
 constexpr int64_t kMaxTileRows = 6;
 constexpr int64_t kMaxVectors = 4;
 constexpr int64_t kMaxBody = 448;  // vector instructions: see RegisterTile::Loop
-// Vector instructions besides those on codes: start and end of a group.
-constexpr double kGroupOps = 8;
+// Vector instructions besides those on codes: start and end of a group, and for each digit.
+constexpr double kGroupOps = 2;
+constexpr double kDigitOps = 2;
 // Of a group of a row, in the phase before.
 constexpr double kRowOps = 60;
 // The split among threads: what a thread reads of memory, what a chunk costs, and what few chunks
@@ -41,7 +43,8 @@ std::optional<ContractionProblem> FindProblem(const graph::Workload& workload,
   std::optional<ContractionProblem> p = FindContractionOfAnyColumns(workload);
   if (!p || !p->IsPacked() || p->column_dtype != DType::kF32) return std::nullopt;
   const int64_t group = GroupOf(*p);
-  if (group == 0 || p->depth < group || p->inner.out > kMaxRows) return std::nullopt;
+  const int64_t most = MayRoundRows(workload, *p) ? kMaxRoundedRows : kMaxRows;
+  if (group == 0 || p->depth < group || p->inner.out > most) return std::nullopt;
   if (p->columns < cpu->Lanes(DType::kF32) || p->row_k_stride == 0) return std::nullopt;
   // Sums start with multiples of it, as words.
   if (p->packed.zero >= int64_t{1} << p->packed.bits) return std::nullopt;
@@ -51,8 +54,9 @@ std::optional<ContractionProblem> FindProblem(const graph::Workload& workload,
 // Vector instructions of a group of a tile, but those of the rows' phase.
 double GroupOps(const FixedPointPlan& plan, int rows) {
   const double codes = plan.parts > 1 ? 2 * plan.parts : 1;
-  const double products = static_cast<double>(rows * plan.parts * kDigits);
-  return plan.vectors * (static_cast<double>(plan.words()) * (codes + products) + kGroupOps * rows);
+  const double products = static_cast<double>(rows * plan.parts * plan.digits);
+  return plan.vectors * (static_cast<double>(plan.words()) * (codes + products) +
+                         (kGroupOps + kDigitOps * plan.digits) * rows);
 }
 
 double VectorOps(const ContractionProblem& p, const FixedPointPlan& plan) {
@@ -93,15 +97,15 @@ KernelFacts PlanFacts(const graph::Workload& workload, const ContractionProblem&
   f.useful_flops = p.Flops();
   f.flops = 2.0 * plan.lanes * VectorOps(p, plan);
   f.lane_fill = static_cast<double>(p.columns) / padded;
-  f.accumulators = static_cast<double>(plan.rows * plan.vectors * kDigits);
-  f.loads_per_fma = static_cast<double>(plan.rows * kDigits * plan.parts + 1) /
-                    static_cast<double>(plan.rows * kDigits * plan.parts * plan.vectors);
+  f.accumulators = static_cast<double>(plan.rows * plan.vectors * plan.digits);
+  f.loads_per_fma = static_cast<double>(plan.rows * plan.digits * plan.parts + 1) /
+                    static_cast<double>(plan.rows * plan.digits * plan.parts * plan.vectors);
   f.inner_trip = static_cast<double>(plan.groups);
   const double codes = depth * padded * p.ColumnBytes();
-  const double digits = rows * depth * kDigits;
+  const double digits = rows * depth * plan.digits;
   const double tiles = static_cast<double>(CeilDiv(p.inner.out, int64_t{plan.rows}));
   f.l1_bytes = codes * tiles + digits * static_cast<double>(plan.panels);
-  f.l1_set_bytes = static_cast<double>(plan.rows) * depth * kDigits;
+  f.l1_set_bytes = static_cast<double>(plan.rows) * depth * plan.digits;
   f.l2_set_bytes = digits + codes / static_cast<double>(plan.panels);
   f.l2_bytes = codes * tiles + (digits > static_cast<double>(target.cpu().l1_bytes) / 2
                                     ? digits * static_cast<double>(plan.panels)
@@ -164,14 +168,14 @@ Space FixedPointFamily::MakeSpace(const graph::Workload&, const ContractionProbl
   return space;
 }
 
-RejectReason FixedPointFamily::Check(const graph::Workload&, const ContractionProblem& p,
+RejectReason FixedPointFamily::Check(const graph::Workload& workload, const ContractionProblem& p,
                                      const target::Target& target, const Config& config) const {
-  return CheckPlan(p, target, MakeFixedPointPlan(p, target, config));
+  return CheckPlan(p, target, MakeFixedPointPlan(workload, p, target, config));
 }
 
 KernelFacts FixedPointFamily::Facts(const graph::Workload& workload, const ContractionProblem& p,
                                     const target::Target& target, const Config& config) const {
-  return PlanFacts(workload, p, target, MakeFixedPointPlan(p, target, config));
+  return PlanFacts(workload, p, target, MakeFixedPointPlan(workload, p, target, config));
 }
 
 Config FixedPointFamily::Default(const graph::Workload& workload, const ContractionProblem& p,
@@ -185,7 +189,7 @@ Config FixedPointFamily::Default(const graph::Workload& workload, const Contract
     for (const int64_t nr : DomainOf(space, "nr")) {
       SetKnob(config, "mr", mr);
       SetKnob(config, "nr", nr);
-      FixedPointPlan plan = MakeFixedPointPlan(p, target, config);
+      FixedPointPlan plan = MakeFixedPointPlan(workload, p, target, config);
       plan.column_chunks = DefaultChunks(p, target, plan);
       SetKnob(config, "col_chunks", plan.column_chunks);
       if (CheckPlan(p, target, plan) != RejectReason::kNone) continue;
@@ -206,7 +210,7 @@ Result<LoweredKernel> FixedPointFamily::Lower(const graph::Workload& workload,
                                               const ContractionProblem& p,
                                               const target::Target& target,
                                               const Config& config) const {
-  return LowerFixedPoint(workload, p, target, MakeFixedPointPlan(p, target, config));
+  return LowerFixedPoint(workload, p, target, MakeFixedPointPlan(workload, p, target, config));
 }
 
 }  // namespace mlc::schedule

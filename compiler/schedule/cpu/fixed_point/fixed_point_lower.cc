@@ -51,6 +51,7 @@ class FixedPointLowering {
   void StartSums(const Tile& tile, const ExprRef& group);
   void MultiplyWord(const Tile& tile, const ExprRef& codes, const ExprRef& group, int64_t word);
   void LoadPart(int part);
+  ExprRef Products(const ExprRef& row, const ExprRef& v);
   void AddGroup(const Tile& tile, const ExprRef& group);
   void Store(const Tile& tile, const ExprRef& panel, int64_t columns);
   void StoreVector(const ExprRef& row, const ExprRef& sum, const ExprRef& column,
@@ -70,7 +71,7 @@ class FixedPointLowering {
     return row * int64_t{plan_.vectors} + v;
   }
   ExprRef Digit(const ExprRef& row, const ExprRef& v, int64_t digit) const {
-    return Sum(row, v) * int64_t{kDigits} + digit;
+    return Sum(row, v) * int64_t{plan_.digits} + digit;
   }
 
   const graph::Workload& workload_;
@@ -128,7 +129,7 @@ void FixedPointLowering::DeclareColumns() {
 
 void FixedPointLowering::DeclareRegisters() {
   const int64_t sums = int64_t{plan_.rows} * plan_.vectors;
-  digit_sum_ = builder_.Registers("digit_sum", DType::kI32, plan_.lanes, sums * kDigits);
+  digit_sum_ = builder_.Registers("digit_sum", DType::kI32, plan_.lanes, sums * plan_.digits);
   sum_ = builder_.Registers("sum", DType::kF32, plan_.lanes, sums);
   code_ = builder_.Registers("code", DType::kI32, plan_.lanes, plan_.vectors);
   part_ = builder_.Registers("part_codes", DType::kI32, plan_.lanes, plan_.vectors);
@@ -226,9 +227,11 @@ void FixedPointLowering::StartSums(const Tile& tile, const ExprRef& group) {
       return ir::MakeBroadcast(builder_.Load(rows_.starts, at), plan_.lanes);
     };
     ForVectors([&](const ExprRef& v) {
-      builder_.Set(digit_sum_, Digit(r, v, 0), start(0));
-      builder_.Set(digit_sum_, Digit(r, v, 1), none);
-      builder_.Set(digit_sum_, Digit(r, v, 2), start(1));
+      const int64_t top = plan_.digits - 1;
+      for (int64_t digit = 0; digit < top; ++digit) {
+        builder_.Set(digit_sum_, Digit(r, v, digit), digit == 0 ? start(0) : none);
+      }
+      builder_.Set(digit_sum_, Digit(r, v, top), start(1));
     });
   });
 }
@@ -257,8 +260,9 @@ void FixedPointLowering::MultiplyWord(const Tile& tile, const ExprRef& codes, co
   for (int part = 0; part < plan_.parts; ++part) {
     LoadPart(part);
     ForRows(tile, [&](const ExprRef& r) {
-      for (int64_t digit = 0; digit < kDigits; ++digit) {
-        const ExprRef at = (Unit(tile, r, group) * int64_t{kDigits} + digit) * plan_.digit_words();
+      for (int64_t digit = 0; digit < plan_.digits; ++digit) {
+        const ExprRef at =
+            (Unit(tile, r, group) * int64_t{plan_.digits} + digit) * plan_.digit_words();
         const ExprRef digits = builder_.Load(rows_.digits, at + (part * plan_.words() + word));
         ForVectors([&](const ExprRef& v) {
           builder_.Set(
@@ -272,21 +276,31 @@ void FixedPointLowering::MultiplyWord(const Tile& tile, const ExprRef& codes, co
   }
 }
 
+// The products of a group, of all digits.
+ExprRef FixedPointLowering::Products(const ExprRef& row, const ExprRef& v) {
+  const auto digit = [&](int64_t d) { return builder_.Get(digit_sum_, Digit(row, v, d)); };
+  const int64_t top = plan_.digits - 1;
+  const ExprRef highest = ir::MakeCast(DType::kF32, digit(top));
+  if (top == 0) return highest;
+  ExprRef low = digit(0);
+  for (int64_t d = 1; d < top; ++d) {
+    const ExprRef value = WordSplat(int64_t{1} << (kDigitBits * d), plan_.lanes);
+    low = Apply(ScalarOp::kAdd, low, Apply(ScalarOp::kMul, digit(d), value));
+  }
+  const auto value = static_cast<double>(int64_t{1} << (kDigitBits * top));
+  return ir::MakeApply(ScalarOp::kFma, {highest, ir::Float(DType::kF32, value, plan_.lanes),
+                                        ir::MakeCast(DType::kF32, low)});
+}
+
 // sum += scale * factor * (products of the digits, less zero times the row's sum).
 void FixedPointLowering::AddGroup(const Tile& tile, const ExprRef& group) {
   const auto splat = [&](ir::BufferId buffer, const ExprRef& at) {
     return ir::MakeBroadcast(builder_.Load(buffer, at), plan_.lanes);
   };
-  const auto high = ir::Float(DType::kF32, 1 << (2 * kDigitBits), plan_.lanes);
   ForRows(tile, [&](const ExprRef& r) {
     const ExprRef unit = Unit(tile, r, group);
     ForVectors([&](const ExprRef& v) {
-      const auto digit = [&](int64_t d) { return builder_.Get(digit_sum_, Digit(r, v, d)); };
-      const ExprRef low =
-          Apply(ScalarOp::kAdd, digit(0),
-                Apply(ScalarOp::kMul, digit(1), WordSplat(1 << kDigitBits, plan_.lanes)));
-      ExprRef products = ir::MakeApply(ScalarOp::kFma, {ir::MakeCast(DType::kF32, digit(2)), high,
-                                                        ir::MakeCast(DType::kF32, low)});
+      ExprRef products = Products(r, v);
       if (zero_ >= 0) {
         products = ir::MakeApply(ScalarOp::kFma,
                                  {builder_.Get(zero_, v), splat(rows_.totals, unit), products});

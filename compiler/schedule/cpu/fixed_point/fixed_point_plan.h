@@ -10,12 +10,11 @@
 
 #include "compiler/schedule/problem/contraction_problem.h"
 #include "compiler/schedule/space/config.h"
+#include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
 
 namespace mlc::schedule {
 
-// Digits of a row's element, seven bits each: with 21 bits and a sign, sums err as those of f32 do.
-inline constexpr int kDigits = 3;
 inline constexpr int kDigitBits = 7;
 
 struct FixedPointPlan {
@@ -25,6 +24,9 @@ struct FixedPointPlan {
   int64_t column_chunks = 1;
   int64_t prefetch = 0;  // cache lines ahead
 
+  // Of a row's element, seven bits each. With three, 21 bits and a sign, sums err as those of f32
+  // do; with one, as those of rows that were rounded to 8 bits.
+  int digits = 3;
   int parts = 1;       // codes of a byte
   int64_t group = 32;  // steps of k
   int64_t groups = 1;
@@ -38,15 +40,20 @@ struct FixedPointPlan {
   // Vector registers that a tile needs.
   int64_t registers(bool zeros) const {
     const int64_t sums = int64_t{rows} * vectors;
-    return sums * (kDigits + 1) + vectors * (parts > 1 ? 2 : 1) + (parts > 1 ? 1 : 0) +
+    return sums * (digits + 1) + vectors * (parts > 1 ? 2 : 1) + (parts > 1 ? 1 : 0) +
            (zeros ? vectors : 0);
   }
 };
 
+// Whether the product may round its rows to 8 bits: where the model allows it (precision=i8), and
+// so does the tolerance.
+bool MayRoundRows(const graph::Workload& workload, const ContractionProblem& problem);
+
 // Steps of k of a group; 0 if the columns' blocks cannot be cut into groups.
 int64_t GroupOf(const ContractionProblem& problem);
 
-FixedPointPlan MakeFixedPointPlan(const ContractionProblem& problem, const target::Target& target,
+FixedPointPlan MakeFixedPointPlan(const graph::Workload& workload,
+                                  const ContractionProblem& problem, const target::Target& target,
                                   const Config& config);
 
 }  // namespace mlc::schedule

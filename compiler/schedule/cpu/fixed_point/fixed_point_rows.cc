@@ -11,11 +11,7 @@ using ir::Int;
 
 namespace {
 
-constexpr int64_t kHigh = int64_t{1} << (2 * kDigitBits);  // the value of the highest digit
-constexpr double kLargest = 127.0 * kHigh;
-// Added to an element, this makes digits of it that are not negative: 64 or 128 more than they are.
 constexpr int64_t kHalf = int64_t{1} << (kDigitBits - 1);
-constexpr int64_t kBias = kHalf + (kHalf << kDigitBits) + 128 * kHigh;
 // Between them the inverse of a factor is finite and not zero.
 constexpr double kLeastTop = 1e-32;
 constexpr double kMostTop = 3.4e38;
@@ -42,9 +38,15 @@ class RowPhase {
         plan_(plan),
         rows_(rows),
         builder_(builder),
-        lanes_(static_cast<int>(plan.digit_words())) {
+        lanes_(static_cast<int>(plan.digit_words())),
+        top_digit_(plan.digits - 1),
+        high_(int64_t{1} << (kDigitBits * top_digit_)),
+        largest_(127.0 * static_cast<double>(high_)),
+        bias_(128 * high_) {
+    for (int digit = 0; digit < top_digit_; ++digit) bias_ += kHalf << (kDigitBits * digit);
     const int64_t units = problem.inner.out * plan.groups;
-    out_.digits = builder.Workspace("digits", DType::kI32, units * kDigits * plan.digit_words());
+    out_.digits =
+        builder.Workspace("digits", DType::kI32, units * plan.digits * plan.digit_words());
     out_.factors = builder.Workspace("factors", DType::kF32, units);
     if (problem.packed.zeros >= 0) {
       out_.totals = builder.Workspace("totals", DType::kF32, units);
@@ -78,17 +80,17 @@ class RowPhase {
         Apply(ScalarOp::kMin, Apply(ScalarOp::kMax, builder_.Get(top_, Int(0)), Number(kLeastTop)),
               Number(kMostTop));
     const ExprRef inverse =
-        ir::MakeBroadcast(Apply(ScalarOp::kDiv, Number(kLargest), limited), lanes_);
+        ir::MakeBroadcast(Apply(ScalarOp::kDiv, Number(largest_), limited), lanes_);
     for (int64_t byte = 0; byte < 4; ++byte) {
       ExprRef x = Apply(ScalarOp::kMul, builder_.Get(element_, Int(byte)), inverse);
-      x = Apply(ScalarOp::kMax, x, Number(-kLargest, lanes_));
-      x = Apply(ScalarOp::kMin, x, Number(kLargest, lanes_));
+      x = Apply(ScalarOp::kMax, x, Number(-largest_, lanes_));
+      x = Apply(ScalarOp::kMin, x, Number(largest_, lanes_));
       x = ir::MakeCast(DType::kI32, ir::MakeApply(ScalarOp::kRound, {x}));
-      builder_.Set(fixed_, Int(byte), Apply(ScalarOp::kAdd, x, Word(kBias, lanes_)));
+      builder_.Set(fixed_, Int(byte), Apply(ScalarOp::kAdd, x, Word(bias_, lanes_)));
     }
     builder_.Store(out_.factors, unit,
                    Apply(ScalarOp::kMul, builder_.Get(top_, Int(0)),
-                         Number(1 / (kLargest * static_cast<double>(CodeFactor(p_))))));
+                         Number(1 / (largest_ * static_cast<double>(CodeFactor(p_))))));
     StoreDigits(unit);
     StoreSums(unit);
   }
@@ -117,13 +119,13 @@ class RowPhase {
     if (digit > 0) {
       value = Apply(ScalarOp::kDiv, value, Word(int64_t{1} << (kDigitBits * digit), lanes_));
     }
-    if (digit + 1 == kDigits) return value;
+    if (digit == top_digit_) return value;
     return Apply(ScalarOp::kAnd, value, Word((int64_t{1} << kDigitBits) - 1, lanes_));
   }
 
   void StoreDigits(const ExprRef& unit) {
-    for (int digit = 0; digit < kDigits; ++digit) {
-      const int64_t bias = digit + 1 == kDigits ? 128 : kHalf;
+    for (int digit = 0; digit <= top_digit_; ++digit) {
+      const int64_t bias = digit == top_digit_ ? 128 : kHalf;
       ExprRef words;
       for (int64_t byte = 0; byte < 4; ++byte) {
         ExprRef bits = Apply(ScalarOp::kSub, Digit(byte, digit), Word(bias, lanes_));
@@ -133,7 +135,7 @@ class RowPhase {
         }
         words = words ? Apply(ScalarOp::kOr, words, bits) : bits;
       }
-      builder_.Store(out_.digits, (unit * int64_t{kDigits} + int64_t{digit}) * int64_t{lanes_},
+      builder_.Store(out_.digits, (unit * int64_t{plan_.digits} + int64_t{digit}) * int64_t{lanes_},
                      words);
     }
   }
@@ -145,8 +147,8 @@ class RowPhase {
       return ir::MakeReduce(ScalarOp::kAdd, sum);
     };
     const auto whole = [&](int64_t byte) { return builder_.Get(fixed_, Int(byte)); };
-    const auto high = [&](int64_t byte) { return Digit(byte, kDigits - 1); };
-    builder_.Set(sum_, Int(0), Apply(ScalarOp::kSub, sum_of(whole), Word(kBias * plan_.group)));
+    const auto high = [&](int64_t byte) { return Digit(byte, top_digit_); };
+    builder_.Set(sum_, Int(0), Apply(ScalarOp::kSub, sum_of(whole), Word(bias_ * plan_.group)));
     if (out_.totals >= 0) {
       const auto factor = -static_cast<double>(CodeFactor(p_));
       builder_.Store(out_.totals, unit,
@@ -157,7 +159,7 @@ class RowPhase {
     builder_.Set(sum_, Int(1), Apply(ScalarOp::kSub, sum_of(high), Word(128 * plan_.group)));
     const ExprRef zero = Word(-p_.packed.zero * CodeFactor(p_));
     const ExprRef low = Apply(ScalarOp::kSub, builder_.Get(sum_, Int(0)),
-                              Apply(ScalarOp::kMul, builder_.Get(sum_, Int(1)), Word(kHigh)));
+                              Apply(ScalarOp::kMul, builder_.Get(sum_, Int(1)), Word(high_)));
     builder_.Store(out_.starts, unit * int64_t{2}, Apply(ScalarOp::kMul, low, zero));
     builder_.Store(out_.starts, unit * int64_t{2} + 1,
                    Apply(ScalarOp::kMul, builder_.Get(sum_, Int(1)), zero));
@@ -168,6 +170,12 @@ class RowPhase {
   ir::BufferId rows_;
   ir::KernelBuilder& builder_;
   int lanes_;
+  int top_digit_;
+  int64_t high_;    // the value of the highest digit
+  double largest_;  // of an element
+  // Added to an element, this makes digits of it that are not negative: 64 or 128 more than they
+  // are.
+  int64_t bias_;
   FixedPointRows out_;
   ir::BufferId element_ = 0;
   ir::BufferId fixed_ = 0;

@@ -97,6 +97,23 @@ Result<Graph> Import(const std::vector<std::string>& nodes,
   return ImportBytes(wire::Model(parts, 21), options);
 }
 
+// accuracy_level 4 lets rows be rounded to 8 bits; the reference does not round them.
+TEST(PackedWeights, LetRowsBeRoundedAtLevelFour) {
+  const auto marks = [](const std::string& more) {
+    const std::string attributes = Sizes(16, 1, 4, 16) + more;
+    EXPECT_THAT(
+        RunNode(Fused("MatMulNBits", {"x", "w", "s"}, attributes), 21, {1, 16}, kOnes, Weights()),
+        ElementsAre((120 - 16 * 8) * 0.5));
+    const Result<Graph> graph =
+        Import({Fused("MatMulNBits", {"x", "w", "s"}, attributes)}, Weights(), {});
+    EXPECT_TRUE(graph.ok()) << graph.status().message();
+    return graph->ToText().find("precision=i8") != std::string::npos;
+  };
+  EXPECT_TRUE(marks(IntAttr("accuracy_level", 4)));
+  EXPECT_FALSE(marks(IntAttr("accuracy_level", 1)));
+  EXPECT_FALSE(marks(""));
+}
+
 struct Refused {
   std::vector<std::string> operands;
   std::string attributes;

@@ -16,6 +16,14 @@ TEST(CanonicalizeMatMul, FlattensAndSinksTheReshape) {
         "%9 = layer_norm(%8) {axis=1} : f32[6,5] %10 = reshape(%9) : f32[2,3,5] return %10");
 }
 
+TEST(CanonicalizeMatMul, KeepsThePrecision) {
+  Check(CanonicalizeMatMul,
+        "%0 = input() : f32[2,3,4] %1 = weight() : f32[4,5] "
+        "%2 = matmul(%0, %1) {precision=i8} : f32[2,3,5] return %2",
+        "%0 = input() : f32[2,3,4] %1 = weight() : f32[4,5] %2 = reshape(%0) : f32[6,4] "
+        "%3 = matmul(%2, %1) {precision=i8} : f32[6,5] %4 = reshape(%3) : f32[2,3,5] return %4");
+}
+
 TEST(CanonicalizeMatMul, FlattensLayerNorms) {
   Check(CanonicalizeMatMul,
         "%0 = input() : f32[2,3,4] %1 = weight() : f32[4] %2 = weight() : f32[4] "
