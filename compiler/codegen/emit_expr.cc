@@ -1,5 +1,6 @@
 #include "compiler/codegen/convert.h"
 #include "compiler/codegen/emit_kernel.h"
+#include "compiler/codegen/round_to_byte.h"
 #include "compiler/codegen/scalar_ops.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
@@ -85,6 +86,10 @@ Value* PhaseEmitter::EvalNode(const ir::Expr& expr) {
   if (const auto* load = std::get_if<ir::Load>(&expr.node)) return EvalLoad(expr, *load);
   if (const auto* apply = std::get_if<ir::Apply>(&expr.node)) return EvalApply(expr, *apply);
   if (const auto* cast = std::get_if<ir::Cast>(&expr.node)) {
+    if (const std::optional<RoundedByte> rounded = FindRoundedByte(expr, features_)) {
+      Value* x = Eval(rounded->x);
+      return status_.ok() ? EmitRoundedByte(b_, *rounded, x) : Zero(type.dtype, type.lanes);
+    }
     return Convert(b_, features_, Eval(cast->value), cast->value->type.dtype, type.dtype);
   }
   if (const auto* broadcast = std::get_if<ir::Broadcast>(&expr.node)) {

@@ -1,5 +1,6 @@
 // Every exact operator and conversion, on every element type and several widths, bit for bit.
 #include <bit>
+#include <limits>
 
 #include "tests/unit/codegen/operators_of.h"
 #include "tests/unit/codegen/run_kernel.h"
@@ -169,6 +170,39 @@ TEST(Operator, FloatsBeyondAnIntegerTypeSaturate) {
     });
     ASSERT_NO_FATAL_FAILURE(ExpectSameBytes(
         k.Finish(), {BytesOf(extremes), Bytes(static_cast<size_t>(16 * SizeOf(to)))}));
+  }
+}
+
+// Quantisation is a form of its own: halves, bounds, what exceeds integers, and no numbers.
+TEST(Operator, QuantisedNumbersEqualTheInterpreter) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> values = {nan,   -nan,   infinity, -infinity, 3e9f,    -3e9f, 1e30f,  -1e30f,
+                               0.5f,  1.5f,   2.5f,     -0.5f,     -1.5f,   -0.0f, 254.5f, 255.5f,
+                               256.f, 126.5f, 127.5f,   -127.5f,   -128.5f, 14.5f, 240.5f, 241.5f};
+  while (values.size() < kCount) values.push_back(static_cast<float>(values.size()) * 3.75f - 200);
+  struct Form {
+    double zero, high;
+    bool has_zero, has_bounds;
+  };
+  for (const Form form : {Form{0, 255, false, true}, Form{128, 255, true, true},
+                          Form{14, 240, true, true}, Form{7, 0, true, false}, Form{}}) {
+    for (const int lanes : {1, 4, 8, 16, 32}) {
+      const auto quantise = [&](ExprRef a, ExprRef, ExprRef) {
+        const auto number = [&](double x) { return ir::Float(DType::kF32, x, lanes); };
+        ExprRef x = ir::MakeApply(ScalarOp::kRound, {a});
+        if (form.has_zero) x = ir::MakeApply(ScalarOp::kAdd, {x, number(form.zero)});
+        if (form.has_bounds) {
+          x = ir::MakeApply(ScalarOp::kMax, {x, number(0)});
+          x = ir::MakeApply(ScalarOp::kMin, {x, number(form.high)});
+        }
+        return ir::MakeCast(DType::kU8, x);
+      };
+      std::vector<Bytes> inputs = Inputs(DType::kF32, DType::kU8, 3);
+      inputs[0] = BytesOf(values);
+      ASSERT_NO_FATAL_FAILURE(
+          ExpectSameBytes(Pointwise(DType::kF32, DType::kU8, lanes, quantise), inputs));
+    }
   }
 }
 
