@@ -80,7 +80,7 @@ ALLOWED = {
         "base compiler/ir compiler/schedule/cpu compiler/schedule/fusion compiler/schedule/problem "
         "compiler/schedule/space compiler/target"),
     "compiler/schedule/cpu/depthwise": (
-        "compiler/schedule/cpu compiler/schedule/cpu/contraction compiler/schedule/fusion "
+        "base compiler/ir compiler/schedule/cpu compiler/schedule/cpu/contraction compiler/schedule/fusion "
         "compiler/schedule/problem compiler/schedule/space compiler/target"),
     "compiler/schedule/cpu/fixed_point": (
         "base compiler/ir compiler/schedule/cpu compiler/schedule/cpu/contraction compiler/schedule/fusion "

@@ -305,6 +305,21 @@ graph::Workload RandomDepthwise(Rng& rng) {
   return Finish(rng, std::move(g), anchor, 1, 1e-4);
 }
 
+graph::Workload RandomByteFilters(Rng& rng) {
+  const int64_t spatial = Chance(rng, 75) ? 2 : Chance(rng, 50) ? 1 : 3;
+  std::vector<Axis> axes;
+  for (int64_t s = 0; s < spatial; ++s) axes.push_back(RandomAxis(rng, spatial == 3 ? 5 : 12));
+  if (Chance(rng, 30)) {
+    // More taps than a word has bytes.
+    const int64_t taps = Between(rng, 5, 9), in = Between(rng, 5, 12);
+    axes[axes.size() - 1 - (spatial > 1 ? 1 : 0)] = {in, taps, 1, 1, 2, 2, in + 5 - taps};
+  }
+  ValueId anchor = 0;
+  Graph g = Convolution(rng, Chance(rng, 70) ? 1 : 2, Between(rng, 2, 70), 1, 1, axes, DType::kU8,
+                        85, &anchor);
+  return FinishBytes(rng, std::move(g), anchor, 1);
+}
+
 graph::Workload RandomNarrowGroups(Rng& rng) {
   const std::vector<Axis> axes = {RandomAxis(rng, 12), RandomAxis(rng, 12)};
   const int64_t width = int64_t{1} << Between(rng, 1, 4);

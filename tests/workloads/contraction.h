@@ -17,6 +17,9 @@ graph::Workload RandomPackedProduct(Rng& rng);
 graph::Workload RandomByteProduct(Rng& rng);
 // A depthwise convolution: one filter for each channel.
 graph::Workload RandomDepthwise(Rng& rng);
+// A depthwise convolution of u8 and i8 over one to three axes, whose sums are quantised again or
+// not.
+graph::Workload RandomByteFilters(Rng& rng);
 // A convolution whose groups of 2 to 16 channels have as many outputs.
 graph::Workload RandomNarrowGroups(Rng& rng);
 // A 3x3 convolution of stride 1 that tolerates a Winograd algorithm.

@@ -328,7 +328,10 @@ std::optional<ContractionProblem> FindContraction(const graph::Workload& workloa
   return p;
 }
 
-std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload) {
+namespace {
+
+// Of any columns; products of bytes count in bytes.
+std::optional<ContractionProblem> FindProduct(const graph::Workload& workload) {
   const graph::Graph& graph = workload.graph();
   ContractionProblem p;
   p.anchor = FindAnchor(workload);
@@ -351,7 +354,26 @@ std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workl
   }
   if (node.type.NumElements() == 0 || p.K() == 0) return std::nullopt;
   if (!p.IsPacked()) Flatten(workload, p);
-  if (IsProductOfBytes(graph, node) && !FillBytes(p)) return std::nullopt;
+  return p;
+}
+
+bool OfBytes(const graph::Workload& workload, const ContractionProblem& p) {
+  return IsProductOfBytes(workload.graph(), workload.graph()[p.anchor]);
+}
+
+}  // namespace
+
+std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload) {
+  std::optional<ContractionProblem> p = FindProduct(workload);
+  if (p && OfBytes(workload, *p) && !FillBytes(*p)) return std::nullopt;
+  return p;
+}
+
+std::optional<ContractionProblem> FindContractionOrByteFilters(const graph::Workload& workload) {
+  std::optional<ContractionProblem> p = FindProduct(workload);
+  if (!p || p->IsPacked()) return std::nullopt;
+  p->of_bytes = OfBytes(workload, *p);
+  if (p->of_bytes && !IsDepthwise(*p)) return std::nullopt;
   return p;
 }
 

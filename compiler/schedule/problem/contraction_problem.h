@@ -102,6 +102,9 @@ std::optional<ContractionProblem> FindContraction(const graph::Workload& workloa
 // The same, or a product of two matrices whose right operand is a dequantize node over weights, or
 // one of u8 and i8 whose depth is a multiple of 4.
 std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload);
+// A contraction of floats, or a convolution of u8 with one filter of i8 for each channel: of_bytes,
+// but nothing counts in words, because a channel's depth is one.
+std::optional<ContractionProblem> FindContractionOrByteFilters(const graph::Workload& workload);
 
 // Channels in each group of a grouped convolution that has as many outputs as inputs: 1 if it is
 // depthwise (one filter for each channel). 0 for any other problem.

@@ -420,6 +420,15 @@ TEST(DepthwiseProperty, LoweredConfigsAgreeWithTheReference) {
   }
 }
 
+// Sums of integers have no tolerance.
+TEST(DepthwiseProperty, FiltersOfBytesAreExact) {
+  Rng rng(79);
+  for (int i = 0; i < 150; ++i) {
+    CheckFamilyOn(TargetOf(rng), rng, RandomByteFilters(rng), *FindFamily("depthwise"), 0);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 TEST(DepthwiseProperty, NarrowGroupsAgreeWithTheReference) {
   Rng rng(78);
   const Family& family = *FindFamily("depthwise");
@@ -440,7 +449,8 @@ TEST(DepthwiseProperty, NarrowGroupsAgreeWithTheReference) {
 TEST(DefaultProperty, IsLegalForAnyNumberOfThreads) {
   Rng rng(5);
   for (int i = 0; i < 600; ++i) {
-    const graph::Workload workload = i % 5 == 0   ? RandomContraction(rng)
+    const graph::Workload workload = i % 6 == 5   ? RandomByteFilters(rng)
+                                     : i % 5 == 0 ? RandomContraction(rng)
                                      : i % 5 == 1 ? RandomDepthwise(rng)
                                      : i % 5 == 2 ? RandomNarrowGroups(rng)
                                      : i % 5 == 3 ? RandomWinograd(rng)

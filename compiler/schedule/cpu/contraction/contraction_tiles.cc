@@ -8,14 +8,15 @@ using ir::ExprRef;
 using ir::Int;
 
 RowTiles::RowTiles(const ContractionProblem& problem, int inner_rows, int outer_rows,
-                   ir::KernelBuilder& builder)
+                   ir::KernelBuilder& builder, bool segments)
     : p_(problem),
       builder_(builder),
       outer_rows_(outer_rows),
       inner_tiles_(TileCount(problem.inner, inner_rows)),
       units_(problem.outer[1].dim >= 0 ? TileCount(problem.outer[1], outer_rows) : inner_tiles_),
       inner_(MakeSegments(problem.inner, inner_rows)) {
-  if (outer_rows > 1) outer_ = MakeSegments(problem.outer[1], outer_rows);
+  if (outer_rows > 1 || (segments && problem.outer[1].dim >= 0))
+    outer_ = MakeSegments(problem.outer[1], outer_rows);
 }
 
 int RowTiles::MaxRows() const {
@@ -52,7 +53,7 @@ void RowTiles::ForEach(const ExprRef& chunk, int64_t chunks,
     ForSegments(inner_, begin, end, [&](const TileSegment& inner, const ExprRef& at) {
       body({nullptr, &inner, Int(0), at});
     });
-  } else if (outer_rows_ > 1) {
+  } else if (!outer_.empty()) {
     ForSegments(outer_, begin, end,
                 [&](const TileSegment& outer, const ExprRef& at) { across(&outer, at); });
   } else {
@@ -69,11 +70,16 @@ OuterTaps RowTiles::Clamped(const RowAxis& axis, const ExprRef& at) const {
   return {ir::Max(Int(0), low), ir::Min(Int(axis.taps), high), 0, 1};
 }
 
+void RowTiles::ForDepthTaps(const ExprRef& depth_at,
+                            const std::function<void(const ExprRef&)>& body) {
+  const OuterTaps depth = Clamped(p_.outer[0], depth_at);
+  builder_.For("kd", depth.begin, depth.end, 1, body);
+}
+
 void RowTiles::ForOuterTaps(
     const RowTile& tile, const ExprRef& depth_at,
     const std::function<void(const ExprRef&, const ExprRef&, const OuterTaps&)>& body) {
-  const OuterTaps depth = Clamped(p_.outer[0], depth_at);
-  builder_.For("kd", depth.begin, depth.end, 1, [&](const ExprRef& d) {
+  ForDepthTaps(depth_at, [&](const ExprRef& d) {
     const auto each = [&](const OuterTaps& taps) {
       builder_.For("kh", taps.begin, taps.end, 1, [&](const ExprRef& h) { body(d, h, taps); });
     };

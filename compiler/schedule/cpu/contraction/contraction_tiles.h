@@ -14,7 +14,7 @@ namespace mlc::schedule {
 
 // The place of a tile: its first output on both tiled axes.
 struct RowTile {
-  const TileSegment* outer = nullptr;  // null when one row of the outer axis at a time
+  const TileSegment* outer = nullptr;  // null where rows of the outer axis have no segments
   const TileSegment* inner = nullptr;
   ir::ExprRef outer_at;
   ir::ExprRef inner_at;
@@ -38,8 +38,9 @@ struct OuterTaps {
 
 class RowTiles {
  public:
+  // `segments`: tiles of one row of the outer axis are cut into segments, too.
   RowTiles(const ContractionProblem& problem, int inner_rows, int outer_rows,
-           ir::KernelBuilder& builder);
+           ir::KernelBuilder& builder, bool segments = false);
 
   // Rows of the largest tile.
   int MaxRows() const;
@@ -52,6 +53,9 @@ class RowTiles {
   void ForOuterTaps(
       const RowTile& tile, const ir::ExprRef& depth_at,
       const std::function<void(const ir::ExprRef&, const ir::ExprRef&, const OuterTaps&)>& body);
+  // The same over the outermost axis alone.
+  void ForDepthTaps(const ir::ExprRef& depth_at,
+                    const std::function<void(const ir::ExprRef&)>& body);
   // The loops over tiles, where tiles are along one axis: no iteration needs what another one has
   // computed.
   const std::vector<ir::RowLoop>& row_loops() const { return row_loops_; }

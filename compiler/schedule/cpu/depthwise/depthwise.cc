@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cpu/chunk_balance.h"
 #include "compiler/schedule/cpu/contraction/contraction_segments.h"
+#include "compiler/schedule/cpu/depthwise/depthwise_bytes.h"
 #include "compiler/schedule/cpu/depthwise/depthwise_lower.h"
 #include "compiler/schedule/problem/contraction_space.h"
 #include "compiler/target/calibration.h"
@@ -62,7 +64,10 @@ int64_t Chunks(const ContractionProblem& p, const DepthwisePlan& plan) {
 
 // Vector registers of a tile: sums, filters, operands.
 int64_t Registers(const ContractionProblem& p, const DepthwisePlan& plan) {
-  const int64_t filters = plan.group_width > 1 ? p.inner.taps : plan.vectors;
+  int64_t filters = plan.group_width > 1 ? p.inner.taps : plan.vectors;
+  if (p.of_bytes) {
+    filters = static_cast<int64_t>(WordsInside(p.outer[1], plan.outer_rows).words.size());
+  }
   return int64_t{plan.inner_rows} * plan.outer_rows * plan.vectors + filters + 1;
 }
 
@@ -72,6 +77,7 @@ int64_t FiltersOf(const ContractionProblem& p) { return Groups(p) * p.columns * 
 // Multiply-adds in the largest body without a loop.
 int64_t BodyOps(const ContractionProblem& p, const DepthwisePlan& plan) {
   const int64_t chains = int64_t{plan.inner_rows} * plan.outer_rows * plan.vectors;
+  if (p.of_bytes) return chains * p.inner.taps * CeilDiv(p.outer[1].taps, kTapsOfWord);
   return chains * plan.group_width *
          (plan.group_width > 1 ? p.inner.taps : std::min<int64_t>(p.inner.taps, 5));
 }
@@ -81,7 +87,8 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   const int64_t chains = int64_t{plan.inner_rows} * plan.outer_rows * plan.vectors;
   const int64_t vectors = (plan.channels + plan.lanes - 1) / plan.lanes;
   if (Registers(p, plan) > target.cpu().vector_registers()) return RejectReason::kRegisters;
-  if (plan.group_width > 1 && BodyOps(p, plan) > kMaxGroupBody) return RejectReason::kCodeSize;
+  if ((plan.group_width > 1 || p.of_bytes) && BodyOps(p, plan) > kMaxGroupBody)
+    return RejectReason::kCodeSize;
   if (plan.vectors > vectors) return RejectReason::kTileExceedsShape;
   if (plan.row_chunks > plan.row_units || plan.channel_chunks > plan.blocks) {
     return RejectReason::kRedundant;
@@ -103,10 +110,12 @@ RejectReason CheckPlan(const ContractionProblem& p, const target::Target& target
   return RejectReason::kNone;
 }
 
-// Where registers are few, tiles of several rows read less, but for what wider groups share.
+// Where registers are few, tiles of several rows read less, but for what wider groups share. Rows
+// of bytes share words.
 std::vector<int64_t> HeightsOfDefaults(const ContractionProblem& p, const Space& space,
                                        const target::Target& target) {
-  if (target.cpu().vector_registers() >= 32 || p.depth > 1) return {1};
+  const bool one = target.cpu().vector_registers() >= 32 && !p.of_bytes;
+  if (one || p.depth > 1) return {1};
   return DomainOf(space, "mh");
 }
 
@@ -123,6 +132,21 @@ double OperandsPerFma(const ContractionProblem& p, const DepthwisePlan& plan) {
   return std::min(1.0, Reach(p.inner, plan.inner_rows) / static_cast<double>(products));
 }
 
+// Instructions that place a byte of a word, and that turn sums into results.
+constexpr double kByteOps = 2.25;
+constexpr double kResultOps = 8;
+
+// Instructions for a vector of results of bytes.
+double OpsOfBytes(const ContractionProblem& p, const DepthwisePlan& plan) {
+  const TapWords rows = WordsInside(p.outer[1], plan.outer_rows);
+  double bytes = 0;
+  for (const TapWord& word : rows.words) bytes += word.Bytes();
+  const double dots =
+      static_cast<double>(rows.uses.size()) * plan.inner_rows * static_cast<double>(p.inner.taps);
+  const double ops = kByteOps * bytes * Reach(p.inner, plan.inner_rows) + dots;
+  return ops / static_cast<double>(plan.inner_rows * plan.outer_rows) + kResultOps;
+}
+
 // Share of its best speed that a tile reaches.
 double TileScore(const ContractionProblem& p, const target::DepthwiseCalibration& core,
                  const DepthwisePlan& plan, double chains) {
@@ -131,6 +155,9 @@ double TileScore(const ContractionProblem& p, const target::DepthwiseCalibration
     // in many networks, where few of them stay in the first cache.
     return std::min(1.0, (chains + core.group_overlap) / core.group_chains) *
            std::min(1.0, core.group_pixels / Reach(p.inner, plan.inner_rows));
+  }
+  if (p.of_bytes) {
+    return std::min(1.0, (chains + core.overlap) / core.chains) / OpsOfBytes(p, plan);
   }
   const double reads = Reach(p.inner, plan.inner_rows) * Reach(p.outer[1], plan.outer_rows) /
                        static_cast<double>(plan.inner_rows * plan.outer_rows);
@@ -152,13 +179,13 @@ double DefaultScore(const ContractionProblem& p, const target::DepthwiseCalibrat
 
 bool DepthwiseFamily::Accepts(const graph::Workload& workload, const target::Target& target) const {
   if (target.As<target::CpuTarget>() == nullptr) return false;
-  const std::optional<ContractionProblem> p = FindContraction(workload);
+  const std::optional<ContractionProblem> p = FindContractionOrByteFilters(workload);
   return p && Fits(*p, target);
 }
 
 std::optional<ContractionProblem> DepthwiseFamily::Find(const graph::Workload& workload,
                                                         const target::Target& target) const {
-  std::optional<ContractionProblem> p = FindContraction(workload);
+  std::optional<ContractionProblem> p = FindContractionOrByteFilters(workload);
   if (p && !Fits(*p, target)) p.reset();
   return p;
 }
@@ -207,7 +234,7 @@ KernelFacts DepthwiseFamily::Facts(const graph::Workload& workload, const Contra
   const double x_bytes = workload.MinBytes();
   f.l1_set_bytes = taps * static_cast<double>(plan.width()) * 4 * (plan.group_width + rows);
   // Input rows that neighbouring output rows read again.
-  const double row_bytes = static_cast<double>(p.inner.in) * 4 *
+  const double row_bytes = static_cast<double>(p.inner.in) * (p.of_bytes ? 1 : 4) *
                            (plan.rows_first ? padded / static_cast<double>(plan.channel_chunks)
                                             : static_cast<double>(plan.width()));
   f.l2_set_bytes = row_bytes * static_cast<double>(p.outer[1].taps);

@@ -2,7 +2,8 @@
 // groups are so narrow that a vector holds several. Channels run along vectors; a tile of output
 // pixels times channel vectors stays in registers while the taps pass by. Edges are variants that
 // never multiply a tap outside the input. In a group of w channels, each lane meets the inputs of
-// all of them as w shuffles of one vector: lane l takes lane l xor k, for k below w.
+// all of them as w shuffles of one vector: lane l takes lane l xor k, for k below w. One filter of
+// i8 for each channel of u8 is summed in i32, by dot products of words of four taps.
 //
 // Knobs: mr and mh pixels of the tile along and across the row axis, nv channel vectors,
 // rows_first (pixels outside channel blocks), row_chunks and ch_chunks (pieces spread over

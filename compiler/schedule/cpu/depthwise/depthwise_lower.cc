@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "compiler/schedule/cpu/contraction/contraction_tiles.h"
+#include "compiler/schedule/cpu/depthwise/depthwise_bytes.h"
+#include "compiler/schedule/cpu/depthwise/depthwise_pack.h"
 #include "compiler/schedule/fusion/fused.h"
 
 namespace mlc::schedule {
@@ -14,58 +16,23 @@ namespace {
 using ir::ExprRef;
 using ir::Int;
 
-// Channels from `channel` on that exist, at most `lanes`; null where all blocks are full.
-ExprRef ActiveFrom(const DepthwisePlan& plan, const ExprRef& channel, int lanes) {
-  if (plan.channels % plan.width() == 0) return nullptr;
-  return ir::Max(Int(0), ir::Min(Int(lanes), Int(plan.channels) - channel));
-}
+struct TapProduct {
+  int64_t row;
+  int64_t tap;
+};
 
-// Of one tap, at `at` in the weights, for the block's channels from `first` on, to [k][width]: what
-// output channel u of a group multiplies with input channel u xor k.
-void PackGroup(const ContractionProblem& p, const DepthwisePlan& plan, ir::BufferId source,
-               const ExprRef& at, const ExprRef& first, ir::BufferId packed, const ExprRef& to,
-               ir::KernelBuilder& b) {
-  for (int k = 0; k < plan.group_width; ++k) {
-    for (int u = 0; u < plan.group_width; ++u) {
-      const ExprRef channel = first + u;
-      ExprRef value = b.Load(source, at + channel * p.column_stride + (u ^ k) * p.column_k_stride,
-                             1, 1, ActiveFrom(plan, channel, 1));
-      if (p.column_dtype != DType::kF32) value = ir::MakeCast(DType::kF32, value);
-      b.Store(packed, to + (k * plan.width() + u), value);
+// What a tile multiplies, by input, counted from the first row's.
+std::map<int64_t, std::vector<TapProduct>> ProductsOf(const RowAxis& axis,
+                                                      const TileSegment& tile) {
+  std::map<int64_t, std::vector<TapProduct>> products;
+  for (const TapRun& run : tile.runs) {
+    for (int64_t tap = run.tap_begin; tap < run.tap_end; ++tap) {
+      for (int64_t row = run.row_begin; row < run.row_end; ++row) {
+        products[row * axis.stride + tap * axis.dilation].push_back({row, tap});
+      }
     }
   }
-}
-
-// Weights as [block][taps][group width][width], zero beyond the last channel.
-void EmitPack(const ContractionProblem& p, const DepthwisePlan& plan, ir::BufferId source,
-              ir::BufferId packed, ir::KernelBuilder& b) {
-  b.Parallel("block", plan.blocks, [&](const ExprRef& block) {
-    b.For("kd", p.outer[0].taps, [&](const ExprRef& kd) {
-      b.For("kh", p.outer[1].taps, [&](const ExprRef& kh) {
-        b.For("kw", p.inner.taps, [&](const ExprRef& kw) {
-          const ExprRef tap = (kd * p.outer[1].taps + kh) * p.inner.taps + kw;
-          const ExprRef at =
-              kd * p.outer[0].tap_stride + kh * p.outer[1].tap_stride + kw * p.inner.tap_stride;
-          const ExprRef to = (block * p.Taps() + tap) * (plan.group_width * plan.width());
-          if (plan.group_width > 1) {
-            b.For("g", plan.width() / plan.group_width, [&](const ExprRef& g) {
-              PackGroup(p, plan, source, at, block * plan.width() + g * int64_t{plan.group_width},
-                        packed, to + g * int64_t{plan.group_width}, b);
-            });
-            return;
-          }
-          b.Unrolled("v", plan.vectors, [&](const ExprRef& v) {
-            const ExprRef channel = block * plan.width() + v * int64_t{plan.lanes};
-            ExprRef value = b.Load(source, at + channel * p.column_stride, plan.lanes,
-                                   std::max<int64_t>(1, p.column_stride),
-                                   ActiveFrom(plan, channel, plan.lanes));
-            if (p.column_dtype != DType::kF32) value = ir::MakeCast(DType::kF32, value);
-            b.Store(packed, to + v * int64_t{plan.lanes}, value);
-          });
-        });
-      });
-    });
-  });
+  return products;
 }
 
 class DepthwiseLowering {
@@ -77,7 +44,7 @@ class DepthwiseLowering {
         plan_(plan),
         builder_("depthwise"),
         fused_(workload, builder_),
-        rows_(problem, plan.inner_rows, plan.outer_rows, builder_) {}
+        rows_(problem, plan.inner_rows, plan.outer_rows, builder_, problem.of_bytes) {}
 
   LoweredKernel Run();
 
@@ -88,6 +55,9 @@ class DepthwiseLowering {
                const ExprRef& x_base, const ExprRef& w_base, const ExprRef& block);
   void EmitGroupTaps(const RowTile& tile, const OuterTaps& outer, const ExprRef& x_base,
                      const ExprRef& w_base, const ExprRef& block);
+  void EmitByteTile(const RowTile& tile, const ExprRef& block, const ExprRef& x_base);
+  void EmitByteTaps(const RowTile& tile, const TapWords& rows, const ExprRef& x_base,
+                    const ExprRef& w_base, const ExprRef& block, const ExprRef& vector);
   ExprRef Operand(const ExprRef& at, const ExprRef& block, const ExprRef& vector);
   void StoreTile(const RowTile& tile, const ExprRef& block);
   // Active lanes of a channel vector; null when every block is full.
@@ -103,34 +73,40 @@ class DepthwiseLowering {
   ir::BufferId acc_ = 0;
   ir::BufferId filter_ = 0;
   ir::BufferId shuffled_ = 0;  // an operand's lanes in the order of another input channel
+  ir::BufferId words_ = 0;     // of bytes: those of a column of the input
   std::vector<ExprRef> at_;
   ExprRef depth_at_;
   ExprRef batch_;
 };
 
 LoweredKernel DepthwiseLowering::Run() {
-  const int64_t elements = plan_.blocks * p_.Taps() * plan_.group_width * plan_.width();
+  const int64_t elements = PackedFilterElements(p_, plan_);
   std::vector<Binding> bindings = fused_.bindings();
   LoweredKernel lowered;
   const auto operand = static_cast<size_t>(p_.column_operand);
   if (p_.column_is_weight) {
-    weights_ = builder_.In("packed", DType::kF32, elements);
+    weights_ = builder_.In("packed", p_.SumType(), elements);
     bindings.push_back({Binding::Kind::kPrepared, 0});
     ir::KernelBuilder pack("pack_filters");
     const graph::TensorType& type = workload_.graph()[workload_.operands()[operand]].type;
     const ir::BufferId source = pack.In("w", type.dtype, type.Extent());
-    const ir::BufferId packed = pack.Out("packed", DType::kF32, elements);
-    EmitPack(p_, plan_, source, packed, pack);
-    lowered.preparations.push_back({pack.Finish(), {p_.column_operand}, DType::kF32, elements});
+    const ir::BufferId packed = pack.Out("packed", p_.SumType(), elements);
+    EmitPackFilters(p_, plan_, source, packed, pack);
+    lowered.preparations.push_back({pack.Finish(), {p_.column_operand}, p_.SumType(), elements});
   } else {
-    weights_ = builder_.Workspace("packed", DType::kF32, elements);
-    EmitPack(p_, plan_, fused_.OperandBuffer(p_.column_operand), weights_, builder_);
+    weights_ = builder_.Workspace("packed", p_.SumType(), elements);
+    EmitPackFilters(p_, plan_, fused_.OperandBuffer(p_.column_operand), weights_, builder_);
   }
-  acc_ =
-      builder_.Registers("acc", DType::kF32, plan_.lanes, int64_t{rows_.MaxRows()} * plan_.vectors);
+  acc_ = builder_.Registers("acc", p_.SumType(), plan_.lanes,
+                            int64_t{rows_.MaxRows()} * plan_.vectors);
   const bool grouped = plan_.group_width > 1;
-  filter_ = builder_.Registers("filter", DType::kF32, plan_.lanes,
-                               grouped ? p_.inner.taps : plan_.vectors);
+  if (p_.of_bytes) {
+    words_ = builder_.Registers("word", DType::kI32, plan_.lanes,
+                                plan_.outer_rows * ColumnWords(p_) / kTapsOfWord);
+  } else {
+    filter_ = builder_.Registers("filter", DType::kF32, plan_.lanes,
+                                 grouped ? p_.inner.taps : plan_.vectors);
+  }
   if (grouped) shuffled_ = builder_.Registers("turned", DType::kF32, plan_.lanes, 1);
   const int64_t batches = p_.Batches() / Groups(p_);
   builder_.Parallel("chunk", batches * p_.outer[0].out * plan_.row_chunks * plan_.channel_chunks,
@@ -181,13 +157,18 @@ ExprRef DepthwiseLowering::Active(const ExprRef& block, const ExprRef& vector) c
 }
 
 void DepthwiseLowering::EmitTile(const RowTile& tile, const ExprRef& block) {
-  builder_.Unrolled("r", int64_t{tile.rows()} * plan_.vectors, [&](const ExprRef& r) {
-    builder_.Set(acc_, r, ir::Float(DType::kF32, 0.0, plan_.lanes));
-  });
+  const ExprRef zero =
+      p_.of_bytes ? JoinBytes({}, plan_.lanes) : ir::Float(DType::kF32, 0.0, plan_.lanes);
+  builder_.Unrolled("r", int64_t{tile.rows()} * plan_.vectors,
+                    [&](const ExprRef& r) { builder_.Set(acc_, r, zero); });
   const RowAxis& depth = p_.outer[0];
   const RowAxis& height = p_.outer[1];
   const ExprRef x_base = builder_.Let(
       "x", batch_ + rows_.Base(tile, depth_at_) + block * (plan_.width() * p_.row_k_stride));
+  if (p_.of_bytes) {
+    EmitByteTile(tile, block, x_base);
+    return StoreTile(tile, block);
+  }
   const int64_t tap_filters = plan_.group_width * plan_.width();
   const ExprRef w_base = builder_.Let("w", block * (p_.Taps() * tap_filters));
   rows_.ForOuterTaps(
@@ -243,7 +224,52 @@ ExprRef DepthwiseLowering::Operand(const ExprRef& at, const ExprRef& block, cons
   const ExprRef value = builder_.Load(fused_.OperandBuffer(p_.row_operand),
                                       at + vector * (plan_.lanes * p_.row_k_stride), plan_.lanes,
                                       std::max<int64_t>(1, p_.row_k_stride), Active(block, vector));
-  return p_.row_dtype == DType::kF32 ? value : ir::MakeCast(DType::kF32, value);
+  return p_.row_dtype == p_.SumType() ? value : ir::MakeCast(p_.SumType(), value);
+}
+
+void DepthwiseLowering::EmitByteTile(const RowTile& tile, const ExprRef& block,
+                                     const ExprRef& x_base) {
+  const std::vector<TapRun> one = {{0, 1, 0, 1}};
+  const TapWords rows =
+      WordsOf(p_.outer[1], tile.outer_rows(), tile.outer != nullptr ? tile.outer->runs : one);
+  const int64_t filter = p_.inner.taps * ColumnWords(p_) * plan_.width();
+  rows_.ForDepthTaps(depth_at_, [&](const ExprRef& d) {
+    const ExprRef x = x_base + d * (p_.outer[0].dilation * p_.outer[0].row_stride);
+    const ExprRef w = builder_.Let("w", (block * p_.outer[0].taps + d) * filter);
+    builder_.Unrolled("v", plan_.vectors,
+                      [&](const ExprRef& v) { EmitByteTaps(tile, rows, x, w, block, v); });
+  });
+}
+
+// Column after column of the input: its words are multiplied with every tap that meets them.
+void DepthwiseLowering::EmitByteTaps(const RowTile& tile, const TapWords& rows,
+                                     const ExprRef& x_base, const ExprRef& w_base,
+                                     const ExprRef& block, const ExprRef& vector) {
+  const RowAxis& height = p_.outer[1];
+  for (const auto& [column, meets] : ProductsOf(p_.inner, *tile.inner)) {
+    for (size_t w = 0; w < rows.words.size(); ++w) {
+      std::array<ExprRef, kTapsOfWord> bytes;
+      for (size_t i = 0; i < bytes.size(); ++i) {
+        if (!rows.words[w].inside[i]) continue;
+        const int64_t row = rows.words[w].first + static_cast<int64_t>(i) * height.dilation;
+        bytes[i] =
+            Operand(x_base + row * height.row_stride + column * p_.inner.row_stride, block, vector);
+      }
+      builder_.Set(words_, Int(static_cast<int64_t>(w)), JoinBytes(bytes, plan_.lanes));
+    }
+    for (const TapUse& use : rows.uses) {
+      for (const TapProduct& product : meets) {
+        const int64_t part = product.tap * ColumnWords(p_) + use.part * kTapsOfWord + use.begin;
+        const ExprRef filter = builder_.Load(
+            weights_, w_base + part * plan_.width() + vector * int64_t{plan_.lanes}, plan_.lanes);
+        const ExprRef index =
+            Int(int64_t{use.row} * tile.inner->rows + product.row) * plan_.vectors + vector;
+        const ExprRef word = builder_.Get(words_, Int(static_cast<int64_t>(use.word)));
+        builder_.Set(acc_, index,
+                     ir::MakeApply(ScalarOp::kDot4, {word, filter, builder_.Get(acc_, index)}));
+      }
+    }
+  }
 }
 
 // Input after input: what is shuffled once is multiplied with every tap that meets it.
@@ -252,19 +278,10 @@ void DepthwiseLowering::EmitGroupTaps(const RowTile& tile, const OuterTaps& oute
                                       const ExprRef& block) {
   const RowAxis& axis = p_.inner;
   const int64_t outer_step = p_.outer[1].stride * p_.outer[1].row_stride;
-  struct Product {
-    int64_t row;
-    int64_t tap;
-  };
-  std::map<int64_t, std::vector<Product>> products;  // by input, counted from the first row's
+  const std::map<int64_t, std::vector<TapProduct>> products = ProductsOf(axis, *tile.inner);
   std::set<int64_t> taps;
   for (const TapRun& run : tile.inner->runs) {
-    for (int64_t tap = run.tap_begin; tap < run.tap_end; ++tap) {
-      taps.insert(tap);
-      for (int64_t row = run.row_begin; row < run.row_end; ++row) {
-        products[row * axis.stride + tap * axis.dilation].push_back({row, tap});
-      }
-    }
+    for (int64_t tap = run.tap_begin; tap < run.tap_end; ++tap) taps.insert(tap);
   }
   builder_.Unrolled("v", plan_.vectors, [&](const ExprRef& v) {
     for (int k = 0; k < plan_.group_width; ++k) {
@@ -278,7 +295,7 @@ void DepthwiseLowering::EmitGroupTaps(const RowTile& tile, const OuterTaps& oute
         for (const auto& [input, meets] : products) {
           const ExprRef x = Operand(x_base + row * outer_step + input * axis.row_stride, block, v);
           builder_.Set(shuffled_, Int(0), k == 0 ? x : ir::MakeShuffleXor(x, k));
-          for (const Product& product : meets) {
+          for (const TapProduct& product : meets) {
             const ExprRef index =
                 (row * int64_t{tile.inner->rows} + product.row) * plan_.vectors + v;
             builder_.Set(acc_, index,
