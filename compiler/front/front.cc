@@ -84,6 +84,11 @@ graph::PhysicalOptions PhysicalPart(const FrontOptions& options, PassTrace* trac
   return result;
 }
 
+bool MultipliesBytes(const FrontOptions& options) {
+  return options.multiplies_bytes && !options.skip.contains(kIntegerProducts) &&
+         options.precision == graph::Precision::kModel;
+}
+
 // A pass that an option asks for.
 template <typename Run>
 Status RunOptional(std::string_view name, graph::Graph& graph, const FrontOptions& options,
@@ -116,6 +121,9 @@ FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
   options.rules = backend.rules;
   options.pad_channels = backend.pad_channels;
   options.multiplies_bytes = backend.multiplies_bytes;
+  // Without dot products of bytes, a filter is faster in floats.
+  const auto* cpu = target.As<target::CpuTarget>();
+  options.multiplies_byte_filters = cpu != nullptr && cpu->isa == target::Isa::kAvx512Vnni;
   options.reads_packed_weights = backend.reads_packed_weights;
   for (const std::string_view pass : backend.skipped_passes) options.skip.emplace(pass);
   return options;
@@ -145,9 +153,8 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
     return graph::DecodeWeights(at);
   }));
   MLC_TRY(RunOptional(kIntegerProducts, graph, options, trace, [&](graph::Graph& at) {
-    const bool multiplies = options.multiplies_bytes && !options.skip.contains(kIntegerProducts) &&
-                            options.precision == graph::Precision::kModel;
-    return multiplies ? graph::MultiplyBytes(at) : graph::SpellOutProductsOfBytes(at);
+    return MultipliesBytes(options) ? graph::MultiplyBytes(at, options.multiplies_byte_filters)
+                                    : graph::SpellOutProductsOfBytes(at);
   }));
   const std::vector<graph::PassReport> reports =
       MLC_TRY(graph::RunPasses(graph, LogicalOptions(options)));

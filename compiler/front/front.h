@@ -34,6 +34,8 @@ struct FrontOptions {
   // Products of dequantised values are computed in integers; other precisions than the model's
   // compute in floats.
   bool multiplies_bytes = false;
+  // The same of convolutions with one filter for each channel.
+  bool multiplies_byte_filters = false;
   // Products read weights of few bits as they are packed; other precisions than the model's decode
   // all of them.
   bool reads_packed_weights = false;

@@ -14,7 +14,7 @@ namespace {
 using Dims = std::vector<int64_t>;
 
 constexpr int64_t kWordBytes = 4;
-constexpr int64_t kFewChannels = 4;  // convolutions of so few read images of any layout
+constexpr int64_t kLeastChannels = 3;  // fewer fill less than half of a word
 
 bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
 
@@ -142,13 +142,15 @@ std::vector<int64_t> FindColumns(const Graph& graph, ValueId id, Dims* dims) {
   return result;
 }
 
-bool HasKernel(const Graph& graph, const Value& product) {
+bool HasKernel(const Graph& graph, const Value& product, bool filters) {
   const Dims& x = graph[product.operands[0]].type.dims;
   const Dims& w = graph[product.operands[1]].type.dims;
   if (product.type.dtype != DType::kF32 || product.type.NumElements() == 0) return false;
   if (product.op == Op::kMatMul) return w.size() == 2 && x.size() >= 2 && w[0] % kWordBytes == 0;
-  return product.op == Op::kConv && product.Int("group") == 1 && w.size() <= 5 &&
-         w[1] % kWordBytes == 0 && w[1] > kFewChannels;
+  if (product.op != Op::kConv || w.size() > 5) return false;
+  const int64_t group = product.Int("group");
+  if (group > 1) return filters && group == x[1] && group == w[0];
+  return w[1] >= kLeastChannels;
 }
 
 // The sum of each column's bytes, of a conv of each filter's, shaped to multiply the result.
@@ -169,35 +171,61 @@ ValueId ColumnSums(Graph& graph, const Value& product, const Dims& dims,
   return Integers(graph, DType::kI32, shape, sums);
 }
 
-// A conv reads zeros beyond the image's border: codes that stand for zero, unless these are 0.
-bool PadRows(Graph& graph, Value& product, Rows& rows) {
-  if (product.op != Op::kConv || rows.zero == 0) return true;
+// Channels that a conv of one group lacks to words.
+int64_t MissingChannels(const Value& product, const Dims& filters) {
+  if (product.op != Op::kConv || product.Int("group") != 1) return 0;
+  return (kWordBytes - filters[1] % kWordBytes) % kWordBytes;
+}
+
+// A conv reads zeros beyond the image's border: codes that stand for zero, unless these are 0. What
+// `channels` more of them are does not matter: their filters are zero.
+bool PadRows(Graph& graph, Value& product, Rows& rows, int64_t channels) {
+  if (product.op != Op::kConv) return true;
   const Dims pads = product.Ints("pads");
-  if (std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; })) return true;
-  if (!rows.zero || *rows.zero < 0 || *rows.zero > 255) return false;
+  const bool inside = std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
+  const bool borders = !inside && rows.zero != 0;
+  if (!borders && channels == 0) return true;
+  if (borders && (!rows.zero || *rows.zero < 0 || *rows.zero > 255)) return false;
   const size_t spatial = pads.size() / 2;
   Dims all(2 * (spatial + 2), 0);
-  for (size_t i = 0; i < spatial; ++i) {
+  all[spatial + 3] = channels;
+  for (size_t i = 0; borders && i < spatial; ++i) {
     all[2 + i] = pads[i];
     all[spatial + 4 + i] = pads[spatial + i];
   }
-  rows.codes = Add(graph, Op::kPad, {rows.codes},
-                   {{"pads", all}, {"value", static_cast<double>(*rows.zero)}});
-  product.attrs["pads"] = Dims(pads.size(), 0);
+  const double value = borders ? static_cast<double>(*rows.zero) : 0;
+  rows.codes = Add(graph, Op::kPad, {rows.codes}, {{"pads", all}, {"value", value}});
+  if (borders) product.attrs["pads"] = Dims(pads.size(), 0);
   return true;
+}
+
+// The filters with so many more channels of zeros.
+void PadFilters(int64_t channels, Dims& dims, std::vector<int64_t>& columns) {
+  if (channels == 0) return;
+  const int64_t filters = dims[0];
+  const int64_t before = static_cast<int64_t>(columns.size()) / filters;
+  const int64_t after = before / dims[1] * (dims[1] + channels);
+  std::vector<int64_t> padded(static_cast<size_t>(filters * after), 0);
+  for (int64_t n = 0; n < filters; ++n) {
+    std::copy_n(columns.begin() + n * before, before, padded.begin() + n * after);
+  }
+  dims[1] += channels;
+  columns = std::move(padded);
 }
 
 }  // namespace
 
-std::optional<ValueId> SumsOfBytes(Graph& graph, const Value& product) {
+std::optional<ValueId> SumsOfBytes(Graph& graph, const Value& product, bool filters) {
   if (product.op != Op::kMatMul && product.op != Op::kConv) return std::nullopt;
-  if (!HasKernel(graph, product)) return std::nullopt;
+  if (!HasKernel(graph, product, filters)) return std::nullopt;
   Dims dims;
-  const std::vector<int64_t> columns = FindColumns(graph, product.operands[1], &dims);
+  std::vector<int64_t> columns = FindColumns(graph, product.operands[1], &dims);
   if (columns.empty()) return std::nullopt;
   Value node = product;
   std::optional<Rows> rows = FindRows(graph, product.operands[0]);
-  if (!rows || !PadRows(graph, node, *rows)) return std::nullopt;
+  const int64_t channels = MissingChannels(product, dims);
+  if (!rows || !PadRows(graph, node, *rows, channels)) return std::nullopt;
+  PadFilters(channels, dims, columns);
   node.operands = {rows->codes, Integers(graph, DType::kI8, dims, columns)};
   node.attrs.erase("precision");
   const ValueId sums = *AddInferred(graph, std::move(node));

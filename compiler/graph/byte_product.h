@@ -14,10 +14,10 @@ namespace mlc::graph {
 //   - its left operand is cast(codes) or sub(cast(codes), zero): codes u8 or i8, zero one number;
 //   - its right operand is the same of a constant, perhaps transposed, with one zero for all, such
 //     that codes minus zero fit i8;
-//   - kernels take it: the depth (of a conv, the channels of a filter) is a multiple of 4; a conv
-//     has one group, one to three spatial dimensions and more than four channels; the right operand
-//     of a matmul has rank 2.
-std::optional<ValueId> SumsOfBytes(Graph& graph, const Value& product);
+//   - kernels take it: the depth of a matmul is a multiple of 4, its right operand of rank 2; a
+//     conv has one to three spatial dimensions, and one group of three or more channels, which are
+//     padded to a multiple of 4, or, if `filters`, one filter for each channel.
+std::optional<ValueId> SumsOfBytes(Graph& graph, const Value& product, bool filters);
 
 // Codes times a scale: what DequantizeLinear gives.
 struct ScaledCodes {

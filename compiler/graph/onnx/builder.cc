@@ -311,7 +311,7 @@ ValueId Builder::Softmax(ValueId x, int64_t axis) {
 ValueId SumsOfBytes(Builder& b, ValueId product) {
   if (!b.ok()) return kNoValue;
   const Value node = (*b.graph_)[product];
-  return graph::SumsOfBytes(*b.graph_, node).value_or(kNoValue);
+  return graph::SumsOfBytes(*b.graph_, node, false).value_or(kNoValue);
 }
 
 ValueId Builder::MatMul(ValueId a, ValueId b, bool rounds) {

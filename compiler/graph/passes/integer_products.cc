@@ -37,7 +37,7 @@ std::optional<ValueId> FactorOfColumns(Graph& graph, const Value& product, Value
   return AddReshape(graph, scale, std::move(shape));
 }
 
-std::optional<ValueId> ScaledSums(Graph& graph, const Value& product) {
+std::optional<ValueId> ScaledSums(Graph& graph, const Value& product, bool filters) {
   const std::optional<ScaledCodes> x = FindScaledCodes(graph, product.operands[0]);
   if (!x || graph[x->scale].type.NumElements() != 1) return std::nullopt;
   const std::optional<ScaledCodes> w = FindScaledCodes(graph, product.operands[1]);
@@ -46,7 +46,7 @@ std::optional<ValueId> ScaledSums(Graph& graph, const Value& product) {
   if (!factor) return std::nullopt;
   Value centred = product;
   centred.operands = {x->centred, w->centred};
-  const std::optional<ValueId> sums = SumsOfBytes(graph, centred);
+  const std::optional<ValueId> sums = SumsOfBytes(graph, centred, filters);
   if (!sums) return std::nullopt;
   const ValueId scale =
       AddFolded(graph, ScalarOp::kMul, {AddReshape(graph, x->scale, {}), *factor});
@@ -101,17 +101,17 @@ bool HasAny(const Graph& graph, const std::function<bool(const Value&)>& is) {
 
 }  // namespace
 
-Result<bool> MultiplyBytes(Graph& graph) {
+Result<bool> MultiplyBytes(Graph& graph, bool filters) {
   const auto reads_bytes = [&](const Value& node) {
     if (node.op != Op::kCast || node.type.dtype != DType::kF32) return false;
     const DType from = graph[node.operands[0]].type.dtype;
     return from == DType::kU8 || from == DType::kI8;
   };
   if (!HasAny(graph, reads_bytes)) return false;
-  return Rewriter::Run(graph, [](Rewriter& rewriter, const Value& node) {
+  return Rewriter::Run(graph, [&](Rewriter& rewriter, const Value& node) {
     Graph& out = rewriter.out();
     const bool product = node.op == Op::kMatMul || node.op == Op::kConv;
-    const std::optional<ValueId> sums = product ? ScaledSums(out, node) : std::nullopt;
+    const std::optional<ValueId> sums = product ? ScaledSums(out, node, filters) : std::nullopt;
     return sums ? *sums : out.Add(node);
   });
 }

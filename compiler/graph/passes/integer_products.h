@@ -9,7 +9,8 @@
 
 namespace mlc::graph {
 
-Result<bool> MultiplyBytes(Graph& graph);
+// `filters`: kernels take convolutions of one filter for each channel, too.
+Result<bool> MultiplyBytes(Graph& graph, bool filters);
 Result<bool> SpellOutProductsOfBytes(Graph& graph);
 
 }  // namespace mlc::graph

@@ -121,7 +121,8 @@ class LayoutSearch {
 }  // namespace
 
 bool ReadsAnyLayout(const Graph& graph, const Value& conv, const PlaceRules& rules) {
-  return graph[conv.operands[0]].type.dims[1] <= rules.few_channels;
+  const TensorType& image = graph[conv.operands[0]].type;
+  return image.dims[1] <= rules.few_channels && image.dtype != DType::kU8;
 }
 
 Result<Graph> ChooseLayouts(Graph graph, const PlaceRules& rules) {

@@ -15,7 +15,8 @@ namespace mlc::graph {
 // stay row-major.
 Result<Graph> ChooseLayouts(Graph graph, const PlaceRules& rules = {});
 
-// True if a convolution reads x in any layout without loss: x has few channels (a model's image).
+// True if a convolution reads x in any layout without loss: x has few channels (a model's image),
+// and is not of bytes, which are read as words of channels.
 bool ReadsAnyLayout(const Graph& graph, const Value& conv, const PlaceRules& rules);
 
 }  // namespace mlc::graph

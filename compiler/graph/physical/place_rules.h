@@ -13,7 +13,7 @@ struct PlaceRules {
   bool write_over_operands = true;
   // Resizing along the innermost dimension reads single elements, where other kernels read vectors.
   bool resizes_by_element = true;
-  // Convolutions of at most this many channels accept any layout of their operand.
+  // Convolutions of floats of at most this many channels accept any layout of their operand.
   int64_t few_channels = 4;
 };
 

@@ -32,7 +32,7 @@ void ExpectBytes(const std::string& body, int products = 1) {
   SCOPED_TRACE(body);
   const Graph before = Parsed(body);
   Graph after = before;
-  const Result<bool> changed = MultiplyBytes(after);
+  const Result<bool> changed = MultiplyBytes(after, true);
   ASSERT_TRUE(changed.ok()) << changed.status().message();
   ASSERT_TRUE(after.Verify().ok()) << after.Verify().message();
   EXPECT_EQ(CountProductsOfBytes(after), products) << after.ToText();
@@ -87,6 +87,36 @@ TEST(MultiplyBytes, PadsImagesWithTheZeroPoint) {
       "%7 = cast(%6) : f32[2,8,1,1] %8 = constant() {values=[0.25,0.125]} : f32[2,1,1,1] "
       "%9 = mul(%7, %8) : f32[2,8,1,1] "
       "%10 = conv(%5, %9) {pads=[1,1,1,1]} : f32[1,2,5,5] return %10");
+}
+
+// Three channels fill a word with a fourth, whatever it is.
+TEST(MultiplyBytes, PadsChannelsToWords) {
+  for (const char* const pads : {"[0,0,0,0]", "[1,0,0,1]"}) {
+    const std::string out = pads[1] == '0' ? "[1,2,2,2]" : "[1,2,3,3]";
+    ExpectBytes(
+        "%0 = input() : u8[1,3,3,2] %1 = cast(%0) : f32[1,3,3,2] "
+        "%2 = constant() {value=2.0} : f32[] %3 = sub(%1, %2) : f32[1,3,3,2] "
+        "%4 = constant() {value=0.5} : f32[] %5 = mul(%3, %4) : f32[1,3,3,2] "
+        "%6 = constant() {values=[1,-2,3,-4,5,-6,7,-8,9,10,11,-12]} : i8[2,3,2,1] "
+        "%7 = cast(%6) : f32[2,3,2,1] %8 = mul(%7, %4) : f32[2,3,2,1] "
+        "%9 = conv(%5, %8) {pads=" +
+        std::string(pads) + "} : f32" + out + " return %9");
+  }
+}
+
+TEST(MultiplyBytes, TakesOneFilterForEachChannelWhereKernelsDo) {
+  const std::string body =
+      "%0 = input() : u8[1,2,3,3] %1 = cast(%0) : f32[1,2,3,3] "
+      "%2 = constant() {value=2.0} : f32[] %3 = sub(%1, %2) : f32[1,2,3,3] "
+      "%4 = constant() {value=0.5} : f32[] %5 = mul(%3, %4) : f32[1,2,3,3] "
+      "%6 = constant() {values=[1,-2,3,-4,5,-6,7,-8]} : i8[2,1,2,2] "
+      "%7 = cast(%6) : f32[2,1,2,2] %8 = constant() {values=[0.25,0.125]} : f32[2,1,1,1] "
+      "%9 = mul(%7, %8) : f32[2,1,2,2] "
+      "%10 = conv(%5, %9) {group=2, pads=[1,1,1,1]} : f32[1,2,4,4] return %10";
+  ExpectBytes(body);
+  Graph without = Parsed(body);
+  ASSERT_TRUE(MultiplyBytes(without, false).ok());
+  EXPECT_EQ(CountProductsOfBytes(without), 0);
 }
 
 TEST(MultiplyBytes, LeavesDepthsThatAreNoWordsAndScalesAlongTheDepth) {
