@@ -71,9 +71,7 @@ class Partitioner {
 
   Result<Partition> Run() {
     for (ValueId id = 0; id < graph_.size(); ++id) {
-      if (TakesPrologue(graph_[id]) && graph_[id].op != Op::kPool) {
-        TakeDecoding(graph_[id].operands[0], id);
-      }
+      if (TakesPrologue(graph_[id])) TakeDecoding(graph_[id].operands[0], id);
     }
     // Later anchors choose first: a residual add joins the later of its two producers.
     for (ValueId id = graph_.size(); id-- > 0;) {
