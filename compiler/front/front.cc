@@ -8,6 +8,7 @@
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/passes/decode_weights.h"
 #include "compiler/graph/passes/integer_products.h"
+#include "compiler/graph/passes/merge_scales.h"
 #include "compiler/graph/passes/pad_channels.h"
 #include "compiler/graph/passes/pipeline.h"
 #include "compiler/graph/physical/build_program.h"
@@ -19,15 +20,17 @@ namespace {
 // Around the logical passes, and before the physical ones, stand those that options ask for.
 constexpr std::string_view kDecodeWeights = "decode_weights";
 constexpr std::string_view kIntegerProducts = "integer_products";
-// Rounding to 8 bits errs by 1/254 of the largest element of a part of a row; sums err less.
-constexpr double kRoundedTolerance = 2e-2;
+constexpr std::string_view kMergeScales = "merge_scales";
 constexpr std::string_view kPrecision = "precision";
 constexpr std::string_view kPadChannels = "pad_channels";
+// Rounding to 8 bits errs by 1/254 of the largest element of a part of a row; sums err less.
+constexpr double kRoundedTolerance = 2e-2;
 
 bool IsLogical(std::string_view name) {
   const auto names = graph::PhysicalPassNames();
-  return name != kDecodeWeights && name != kIntegerProducts && name != kPrecision &&
-         name != kPadChannels && std::find(names.begin(), names.end(), name) == names.end();
+  return name != kDecodeWeights && name != kIntegerProducts && name != kMergeScales &&
+         name != kPrecision && name != kPadChannels &&
+         std::find(names.begin(), names.end(), name) == names.end();
 }
 
 bool IsWanted(const FrontOptions& options, std::string_view pass) {
@@ -54,6 +57,7 @@ graph::PassOptions LogicalOptions(const FrontOptions& options) {
   result.skip = options.skip;
   result.skip.erase(std::string(kPadChannels));
   result.skip.erase(std::string(kIntegerProducts));
+  result.skip.erase(std::string(kMergeScales));
   result.skip.erase(std::string(graph::kFuseResiduals));
   for (const std::string& name : options.print_after) {
     if (IsLogical(name)) result.print_after.insert(name);
@@ -137,6 +141,7 @@ std::vector<std::string> PassNames() {
   std::vector<std::string> names = {std::string(kDecodeWeights), std::string(kIntegerProducts)};
   for (const graph::Pass& pass : graph::Passes()) names.emplace_back(pass.name);
   names.emplace_back(kDecodeWeights);
+  names.emplace_back(kMergeScales);
   names.emplace_back(kPrecision);
   names.emplace_back(kPadChannels);
   for (std::string_view name : graph::PhysicalPassNames()) names.emplace_back(name);
@@ -166,6 +171,10 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
   }
   MLC_TRY(RunOptional(kDecodeWeights, graph, options, trace,
                       [&](graph::Graph& at) { return graph::DecodeOtherWeights(at); }));
+  MLC_TRY(RunOptional(kMergeScales, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
+    if (!MultipliesBytes(options) || options.skip.contains(kMergeScales)) return false;
+    return graph::MergeScales(at);
+  }));
   MLC_TRY(RunOptional(kPrecision, graph, options, trace, [&](graph::Graph& at) {
     return graph::ConvertPrecision(at, options.precision);
   }));

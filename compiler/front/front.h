@@ -39,7 +39,8 @@ struct FrontOptions {
   // Products read weights of few bits as they are packed; other precisions than the model's decode
   // all of them.
   bool reads_packed_weights = false;
-  // Names of logical passes, integer_products, pad_channels or fuse_residuals, to leave out.
+  // Names of logical passes, integer_products, merge_scales, pad_channels or fuse_residuals, to
+  // leave out.
   std::set<std::string, std::less<>> skip;
   // Names of passes, logical or physical, after which `print` sees the graph; "all" is every one.
   std::set<std::string, std::less<>> print_after;
