@@ -33,7 +33,10 @@ std::vector<schedule::Config> DefaultConfigs(const graph::Workload& workload,
 Result<schedule::Config> DefaultConfig(const graph::Workload& workload,
                                        const target::Target& target) {
   std::vector<schedule::Config> configs = DefaultConfigs(workload, target);
-  if (configs.empty()) return Unimplemented("no kernel for '" + workload.Summary() + "'");
+  if (configs.empty()) {
+    return Unimplemented("no kernel for '" + workload.Summary() +
+                         "' on this target: compile for another one, or end the model before it");
+  }
   return std::move(configs.front());
 }
 

@@ -12,8 +12,7 @@
 //   type   := dtype "[" int,* "]" ["{" stride,* "}"]
 // Sources are input(), weight() and constant(): {value=...} is a splat, {values=[...]} tensor data
 // of at most 16 elements, {data=x<digest>} larger tensor data (whose bytes the text does not carry:
-// the parsed graph knows them by digest only and cannot be evaluated). ops.h lists each op's
-// attributes.
+// the parsed graph knows them by digest only and cannot be evaluated). ops.h lists attributes.
 #pragma once
 
 #include <cstddef>
@@ -77,8 +76,7 @@ enum class Op : uint8_t {
   // Contractions
   kMatMul,  // [..., M, K] x [..., K, N], leading dimensions broadcast; u8 by i8 gives i32
   kConv,  // (x[N,C,s...], w[O,C/group,k...]) attrs strides pads dilations group; pads: begins, ends
-  kAttention,  // (q[B,H,S,D], k[B,H,T,D], v[B,H,T,E], mask?) attr scale: softmax(scale*q k^T +
-               // mask) v
+  kAttention,  // (q[B,H,S,D], k[B,H,T,D], v[B,H,T,E], mask?): softmax(scale*q k^T + mask) v
   // Windows and reductions
   kPool,        // attrs kind=max|avg kernel strides pads dilations count_include_pad
   kReduce,      // attrs kind=sum|mean|max|min|prod|l1|l2|sum_square|log_sum_exp axes keepdims
@@ -102,6 +100,8 @@ enum class Op : uint8_t {
   kTile,             // attr repeats
   kTrilu,            // attrs upper k
   kCumSum,           // attrs axis exclusive reverse
+  kNonZero,          // (x[N] of bool): places of what is true, then zeros; to the type's dims
+  kSuppress,  // (boxes[B,N,4], scores[B,C,N], most[1], overlap[1], least[1]) attr center; ops.h
   // Physical
   kView,  // the operand's storage seen as the type's dims and strides, from attr offset (elements)
   kCopy,  // the same values, materialised in the type's strides

@@ -62,12 +62,13 @@ constexpr AttrInfo kTileAttrs[] = {{"repeats", kInts}};
 constexpr AttrInfo kTriluAttrs[] = {{"k", kInt, kNumber, 0}, {"upper", kInt, kNumber, 1}};
 constexpr AttrInfo kCumSumAttrs[] = {
     {"axis", kInt}, {"exclusive", kInt, kNumber, 0}, {"reverse", kInt, kNumber, 0}};
+constexpr AttrInfo kSuppressAttrs[] = {{"center", kInt, kNumber, 0}};
 constexpr AttrInfo kViewAttrs[] = {{"offset", kInt, kNumber, 0}};
 
 constexpr AttrInfo kDequantizeAttrs[] = {
     {"bits", kInt}, {"block", kInt}, {"depth", kInt}, {"zero", kInt, kNumber, 0}};
 
-constexpr std::array<OpInfo, 32> kOps = {{
+constexpr std::array<OpInfo, 34> kOps = {{
     {Op::kInput, "input", 0, 0, {}},
     {Op::kWeight, "weight", 0, 0, {}},
     {Op::kConstant, "constant", 0, 0, kConstantAttrs},
@@ -97,6 +98,8 @@ constexpr std::array<OpInfo, 32> kOps = {{
     {Op::kTile, "tile", 1, 1, kTileAttrs},
     {Op::kTrilu, "trilu", 1, 1, kTriluAttrs},
     {Op::kCumSum, "cum_sum", 1, 1, kCumSumAttrs},
+    {Op::kNonZero, "nonzero", 1, 1, {}},
+    {Op::kSuppress, "suppress", 5, 5, kSuppressAttrs},
     {Op::kView, "view", 1, 1, kViewAttrs},
     {Op::kCopy, "copy", 1, 1, {}},
     {Op::kDequantize, "dequantize", 2, 3, kDequantizeAttrs},

@@ -34,6 +34,9 @@
 // tile              repeats (ints)
 // trilu             upper (int; 1) k (int; 0)
 // cum_sum           axis (int) exclusive reverse (int; 0)
+// suppress          center (int; 0: boxes are two corners; 1: a centre and two lengths): at most
+//                   `most` boxes a class, by falling score, above the score `least`, none of which
+//                   overlaps an earlier one by more than `overlap` of their union; then -1
 // view              offset (int; 0)
 // dequantize        bits (2, 4 or 8) block (int) depth (int) zero (int; 0): see packed_matrix.h
 #pragma once

@@ -68,6 +68,7 @@ bool Computes(const Value& node) {
     case Op::kLayerNorm:
     case Op::kCumSum:
     case Op::kResize:
+    case Op::kSuppress:
       return true;
     default:
       return false;
@@ -252,6 +253,9 @@ Result<TensorType> InferType(const Value& node, Types operands) {
     case Op::kScatterElements:
     case Op::kScatterND:
       return shape_internal::InferIndexed(node, operands);
+    case Op::kNonZero:
+    case Op::kSuppress:
+      return shape_internal::InferSelection(node, operands);
     default:
       return shape_internal::InferMovement(node, operands);
   }

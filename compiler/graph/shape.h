@@ -13,7 +13,8 @@ namespace mlc::graph {
 Status CheckType(const TensorType& type);
 
 // The dtype and dims of the node's result (without strides). `operands`: one per operand, null if
-// absent. For sources, cast, reshape, expand, slice, resize, view, copy and dequantize, the node's
+// absent. For sources, cast, reshape, expand, slice, resize,
+// nonzero, suppress, view, copy and dequantize, the node's
 // own `type` is the wanted result, and the rule checks it. REQUIRES: attributes of the right kinds
 // are present (CheckAttrs).
 Result<TensorType> InferType(const Value& node, std::span<const TensorType* const> operands);
@@ -31,6 +32,7 @@ Result<TensorType> InferContraction(const Value& node, Types operands);
 Result<TensorType> InferReduction(const Value& node, Types operands);
 Result<TensorType> InferMovement(const Value& node, Types operands);
 Result<TensorType> InferIndexed(const Value& node, Types operands);
+Result<TensorType> InferSelection(const Value& node, Types operands);
 // An axis in [0, rank); INVALID_ARGUMENT else.
 Status CheckAxis(int64_t axis, int rank);
 }  // namespace shape_internal

@@ -41,7 +41,11 @@ double NodeFlops(const Graph& graph, const Value& node) {
     case Op::kReduce:
     case Op::kArg:
     case Op::kCumSum:
+    case Op::kNonZero:
       return Elements(operand(0));
+    case Op::kSuppress:
+      // About one box in ten reaches the score and is compared with ten selected ones.
+      return Elements(operand(1)) * 16;
     case Op::kSoftmax:
     case Op::kLogSoftmax:
       return elements * (exponential + 4);

@@ -107,6 +107,30 @@ RandomWorkload RandomScanOrScatter(Rng& rng) {
   return {t.Return({y})};
 }
 
+RandomWorkload RandomSelection(Rng& rng) {
+  NodeWriter t;
+  if (Chance(rng, 40)) {
+    const int64_t count = Between(rng, 1, 200);
+    const int x = t.Input(DenseType("bool", {count}));
+    const Dims room = {count + Between(rng, 0, 5)};
+    return {t.Return({t.Add("nonzero(" + V(x) + ") : " + DenseType("i64", room))})};
+  }
+  const int64_t batch = Between(rng, 1, 3), classes = Between(rng, 1, 4);
+  const int64_t boxes = Between(rng, 1, 60);
+  const int corners = t.Input(RandomType(rng, "f32", {batch, boxes, 4}));
+  const int scores =
+      t.Input(RandomType(rng, Chance(rng, 80) ? "f32" : "f16", {batch, classes, boxes}));
+  const int most = t.Input(DenseType("i64", {1}));
+  const int overlap =
+      t.Add("constant() {value=" + std::string(Chance(rng, 50) ? "0.25" : "0") + "} : f32[1]");
+  const int least =
+      t.Add("constant() {value=" + std::string(Chance(rng, 50) ? "-0.5" : "-inf") + "} : f32[1]");
+  const Dims result = {batch, classes, Between(rng, 1, boxes)};
+  return {t.Return({t.Add("suppress(" + V(corners) + ", " + V(scores) + ", " + V(most) + ", " +
+                          V(overlap) + ", " + V(least) + ") {center=" +
+                          std::to_string(rng.Below(2)) + "} : " + DenseType("i64", result))})};
+}
+
 RandomWorkload RandomWideVectors(Rng& rng) {
   const std::string types[] = {"f32", "f16", "bf16", "u8", "bool"};
   const std::string t = types[rng.Below(5)];

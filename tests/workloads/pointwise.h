@@ -12,5 +12,7 @@ RandomWorkload RandomIntegers(Rng& rng);
 // Rows in multiples of 16, of narrow types, too.
 RandomWorkload RandomWideVectors(Rng& rng);
 RandomWorkload RandomScanOrScatter(Rng& rng);
+// Places of what is true, or boxes that overlap no better one.
+RandomWorkload RandomSelection(Rng& rng);
 
 }  // namespace mlc::schedule

@@ -83,6 +83,9 @@ Result<TensorDataRef> Dispatch(const Value& node, Operands operands, int threads
     case Op::kScatterElements:
     case Op::kScatterND:
       return EvaluateIndexed(node, operands);
+    case Op::kNonZero:
+    case Op::kSuppress:
+      return EvaluateSelection(node, operands);
     case Op::kResize:
       return EvaluateResize(node, operands);
     case Op::kCopy:

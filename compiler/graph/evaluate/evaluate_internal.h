@@ -20,6 +20,7 @@ Result<TensorDataRef> EvaluateAttention(const Value& node, Operands operands);
 Result<TensorDataRef> EvaluateReduction(const Value& node, Operands operands);
 Result<TensorDataRef> EvaluateMovement(const Value& node, Operands operands);
 Result<TensorDataRef> EvaluateIndexed(const Value& node, Operands operands);
+Result<TensorDataRef> EvaluateSelection(const Value& node, Operands operands);
 Result<TensorDataRef> EvaluateResize(const Value& node, Operands operands);
 // `operand_type`: with the strides of the operand's storage.
 Result<TensorDataRef> EvaluateView(const Value& node, const TensorType& operand_type,

@@ -192,7 +192,9 @@ class Conversion {
   ValueId Node(ValueId id) {
     Value node = from_[id];
     if (node.op == Op::kDequantize) return Packed(std::move(node));
-    const bool wide = wide_.computed[static_cast<size_t>(id)] || ComparesWide(node);
+    // Boxes have places in large images, and small differences decide which of them overlap.
+    const bool wide =
+        wide_.computed[static_cast<size_t>(id)] || ComparesWide(node) || node.op == Op::kSuppress;
     const DType dtype = wide ? DType::kF32 : dtype_;
     const bool float_cast = node.op == Op::kCast && Convertible(from_[node.operands[0]].type.dtype);
     if (float_cast && Convertible(node.type.dtype)) return As(node.operands[0], dtype);

@@ -56,6 +56,8 @@ bool TakesEpilogue(Op op) {
     case Op::kScatterElements:
     case Op::kScatterND:
     case Op::kCumSum:
+    case Op::kNonZero:
+    case Op::kSuppress:
     case Op::kConcat:
     case Op::kResize:
       return false;
@@ -305,6 +307,8 @@ bool IsAnchor(Op op) {
     case Op::kCumSum:
     case Op::kScatterElements:
     case Op::kScatterND:
+    case Op::kNonZero:
+    case Op::kSuppress:
     case Op::kConcat:
     case Op::kResize:
       return true;

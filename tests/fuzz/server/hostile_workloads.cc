@@ -328,6 +328,19 @@ void AddIndexed(const std::string& from, const Add& add) {
   }
 }
 
+void AddSelections(const Add& add) {
+  for (const std::string size : {"0", "7", "1048577"}) {
+    add("nonzero " + size, One({"bool[" + size + "]"}, "nonzero", "", "i64[" + size + "]"));
+    for (const std::string classes : {"0", "3"}) {
+      const std::string scores = "f16[2," + classes + "," + size + "]";
+      const std::string result = "i64[2," + classes + "," + size + "]";
+      add("suppress " + size + " of " + classes,
+          One({"f32[2," + size + ",4]", scores, "i64[1]", "f32[1]", "f64[1]"}, "suppress",
+              "center=1", result));
+    }
+  }
+}
+
 void AddMovement(const std::string& from, const Add& add) {
   for (const std::string mode : {"constant", "reflect", "edge", "wrap"}) {
     add("pad " + mode + from,
@@ -423,6 +436,7 @@ std::vector<Hostile> OddWorkloads() {
     AddIndexed(type, add);
     AddMovement(type, add);
   }
+  AddSelections(add);
   return all;
 }
 

@@ -185,6 +185,16 @@ INSTANTIATE_TEST_SUITE_P(
              "%1 = constant() {values=[2.0,2.0]} : f32[2] %2 = constant() {values=[1.0,0.0]} : "
              "f32[2] %3 = layer_norm(%0, %1, %2) {axis=1, epsilon=0.0} : f32[1,2]",
              {-1, 2}},
+        Case{"nonzero",
+             "%0 = constant() {values=[0,1,1,0,1]} : bool[5] %1 = nonzero(%0) : i64[6]",
+             {1, 2, 4, 0, 0, 0}},
+        Case{"suppress",
+             "%0 = constant() {values=[0,0,4,4,0,0,4,3,5,0,6,1]} : f32[1,3,4] "
+             "%1 = constant() {values=[0.5,0.75,0.25]} : f32[1,1,3] "
+             "%2 = constant() {value=3} : i64[1] %3 = constant() {value=0.5} : f32[1] "
+             "%4 = constant() {value=0} : f32[1] "
+             "%5 = suppress(%0, %1, %2, %3, %4) {center=0} : i64[1,1,3]",
+             {1, 2, -1}},
         Case{"cum_sum_exclusive_reverse",
              "%0 = constant() {values=[1,2,3]} : i64[3] "
              "%1 = cum_sum(%0) {axis=0, exclusive=1, reverse=1} : i64[3]",

@@ -62,6 +62,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"%1 = not(%0) : bool[1,4,6,6]", "not takes bool"},
         Case{"%1 = and(%0, %0) : f32[1,4,6,6]", "logic operators take bool or integers"},
         Case{"%1 = gather(%0, %0) : f32[1]", "indices are"},
+        Case{"%1 = nonzero(%0) : i64[144]", "takes a vector of bool"},
+        Case{"%1 = constant() {value=1} : bool[4] %2 = nonzero(%1) : i64[4]", ""},
+        Case{"%1 = constant() {value=1} : bool[4] %2 = nonzero(%1) : i64[3]", "room for all"},
+        Case{"%1 = suppress(%0, %0, %0, %0, %0) : i64[1,4,6]", "boxes are [batch, boxes, 4]"},
+        Case{"%1 = suppress(%0, %0) : i64[1,4,6]", "operands"},
         Case{"%1 = resize(%0) {mode=linear, scales=[1.0,1.0,2.0,2.0]} : f32[1,4,12,12]", ""},
         Case{"%1 = resize(%0) {mode=linear, scales=[1.0,1.0,-2.0,2.0]} : f32[1,4,12,12]",
              "scales are out of range"}));

@@ -8,6 +8,7 @@
 #include "compiler/schedule/cpu/chunk_balance.h"
 #include "compiler/schedule/cpu/pointwise/pointwise_loops.h"
 #include "compiler/schedule/cpu/pointwise/pointwise_scan.h"
+#include "compiler/schedule/cpu/pointwise/pointwise_selection.h"
 #include "compiler/schedule/fusion/fused.h"
 #include "compiler/schedule/problem/pointwise_piece.h"
 
@@ -23,6 +24,12 @@ namespace {
 bool AllCovered(const Workload& workload) {
   return std::all_of(workload.outputs().begin(), workload.outputs().end(),
                      [&](ValueId output) { return Fused::Covers(workload, output, {}); });
+}
+
+// The scan or selection that the workload is about.
+ValueId FindLoop(const Workload& workload) {
+  const ValueId scan = FindScan(workload);
+  return scan == graph::kNoValue ? FindSelection(workload) : scan;
 }
 
 int64_t LargestOutput(const Workload& workload) {
@@ -106,12 +113,12 @@ LoweredKernel LowerPieces(const Workload& workload, const target::Target& target
 
 bool PointwiseFamily::Accepts(const Workload& workload, const target::Target& target) const {
   if (target.As<target::CpuTarget>() == nullptr) return false;
-  return AllCovered(workload) || FindScan(workload) != graph::kNoValue;
+  return AllCovered(workload) || FindLoop(workload) != graph::kNoValue;
 }
 
 std::optional<PointwiseProblem> PointwiseFamily::Find(const Workload& workload,
                                                       const target::Target&) const {
-  const PointwiseProblem problem{AllCovered(workload), FindScan(workload)};
+  const PointwiseProblem problem{AllCovered(workload), FindLoop(workload)};
   if (!problem.covered && problem.scan == graph::kNoValue) return std::nullopt;
   return problem;
 }
@@ -223,6 +230,7 @@ Result<LoweredKernel> PointwiseFamily::Lower(const Workload& workload, const Poi
                                              const target::Target& target,
                                              const Config& config) const {
   if (p.covered) return LowerPieces(workload, target, KnobsOf(config));
+  if (IsSelection(workload.graph()[p.scan].op)) return LowerSelection(workload, p.scan);
   return LowerScan(workload, target, p.scan);
 }
 
