@@ -1,15 +1,15 @@
 #include "compiler/front/ranged_model.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "compiler/graph/onnx/file.h"
+#include "compiler/front/same_constants.h"
 #include "compiler/graph/ranged/length_masks.h"
 #include "compiler/graph/ranged/prefix.h"
+#include "compiler/graph/tensor_io.h"
 
 namespace mlc::front {
 
@@ -41,28 +41,6 @@ std::string TextOf(const std::vector<RangedDim>& dims, const Sizes& sizes) {
     text += (d == 0 ? "" : ", ") + dims[d].name + "=" + std::to_string(sizes[d]);
   }
   return text;
-}
-
-// The file that the bytes lie in, and where; empty: they are the importer's.
-std::optional<std::pair<size_t, size_t>> PlaceInFile(const Model& model,
-                                                     const graph::TensorData& data) {
-  const auto* begin = reinterpret_cast<const char*>(data.bytes.data());
-  for (size_t i = 0; i < model.files.size(); ++i) {
-    const std::string_view file = model.files[i]->bytes();
-    const bool before = std::less<>()(begin, file.data());
-    if (before || !std::less<>()(begin, file.data() + file.size())) continue;
-    return std::pair(i, static_cast<size_t>(begin - file.data()));
-  }
-  return std::nullopt;
-}
-
-graph::SameConstants SameOfFiles(const Model& a, const Model& b) {
-  return [&](const graph::TensorData& x, const graph::TensorData& y) {
-    if (x.bytes.size() != y.bytes.size()) return false;
-    const auto place = PlaceInFile(a, x);
-    if (place && place == PlaceInFile(b, y)) return true;
-    return std::memcmp(x.bytes.data(), y.bytes.data(), x.bytes.size()) == 0;
-  };
 }
 
 // By dimension: the sizes that run in a class.
@@ -137,8 +115,18 @@ class PortLengths {
 int64_t LengthIn(const graph::Graph& padded, const graph::Need& need) {
   const graph::Value& node = padded[need.node];
   const auto axis = static_cast<size_t>(need.axis);
+  if (need.kind == graph::Need::Kind::kNumber) {
+    return graph::ReadInt(*node.data, need.operand);
+  }
   if (need.kind == graph::Need::Kind::kStart) return node.Ints("starts")[axis];
   return padded[node.operands[static_cast<size_t>(need.operand)]].type.dims[axis];
+}
+
+// A gather would read all of a concatenation once more, such as a cache.
+Status JoinStatus(const graph::Value& node) {
+  return Unimplemented("node '" + node.name +
+                       "' (concat): an operand lies behind one whose length "
+                       "varies along the axis");
 }
 
 // A combination of classes, and the sizes that run in it.
@@ -153,6 +141,12 @@ class ClassReader {
     for (size_t d = 0; d < dims_.size(); ++d) import.dims[dims_[d].name] = sizes[d];
     Result<Model> model = ReadModel(path_, import);
     if (!model.ok()) return model.status().WithPrefix("with " + TextOf(dims_, sizes));
+    if (model->counted.count > 0) {
+      return Unimplemented(
+          "shapes that depend on data do not go with a range of sizes: give a list of sizes, as "
+          "in " +
+          dims_.front().name + "=1,8,32");
+    }
     return model;
   }
 
@@ -174,6 +168,9 @@ class ClassReader {
           graph::ProvePrefix(exact.graph, padded.graph, SameOfFiles(exact, padded));
       if (!needs.ok()) return Refused(needs.status(), sizes[i], classes);
       for (const auto& [need, length] : *needs) {
+        if (need.kind == graph::Need::Kind::kJoin) {
+          return Refused(JoinStatus(padded.graph[need.node]), sizes[i], classes);
+        }
         const std::vector<int64_t> whole(sizes.size(), LengthIn(padded.graph, need));
         found.try_emplace(need, whole).first->second[i] = length;
       }

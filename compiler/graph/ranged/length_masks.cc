@@ -21,6 +21,8 @@ class Masks {
   Masks(Graph& graph, int64_t count) : graph_(graph) {
     lengths_ = graph_.Input({DType::kI32, {count}, {}}, kLengthsInput);
   }
+  Masks(Graph& graph, std::span<const ValueId> lengths)
+      : graph_(graph), computed_(lengths.begin(), lengths.end()) {}
 
   Status Add(const Need& need, int length) {
     switch (need.kind) {
@@ -34,6 +36,10 @@ class Masks {
         return Index(need, length);
       case Need::Kind::kStart:
         return Start(need, length);
+      case Need::Kind::kJoin:
+        return Join(need, length);
+      case Need::Kind::kNumber:
+        return Number(need, length);
     }
     return {};
   }
@@ -56,6 +62,7 @@ class Masks {
 
   // i32[1].
   Result<ValueId> Length(int length) {
+    if (!computed_.empty()) return computed_[static_cast<size_t>(length)];
     return Append(Op::kSlice, {lengths_}, {DType::kI32, {1}, {}},
                   {{"starts", Dims{length}}, {"steps", Dims{1}}});
   }
@@ -173,19 +180,87 @@ class Masks {
     return {};
   }
 
+  // Elements behind the operand move to its end. REQUIRES: its needs come by ascending operand.
+  Status Join(const Need& need, int length) {
+    const auto axis = static_cast<size_t>(need.axis);
+    Joined& joined = joined_.try_emplace(need.node, Joined{need.node, 0, kNoValue}).first->second;
+    int64_t known = 0;  // of the operands before, that have all their elements
+    for (; joined.next < need.operand; ++joined.next)
+      known += SizeOfOperand(need, joined.next, axis);
+    const ValueId own = MLC_TRY(Length(length));
+    ValueId end = graph_.Pointwise(ScalarOp::kAdd, {own, Number(known)});
+    if (joined.end != kNoValue) end = graph_.Pointwise(ScalarOp::kAdd, {end, joined.end});
+    const int64_t size = graph_[need.node].type.dims[axis];
+    const int64_t room = SizeOfOperand(need, joined.next++, axis);
+    const ValueId places = Places(DType::kI32, size, 1, 0);
+    const ValueId moved = graph_.Pointwise(
+        ScalarOp::kMin,
+        {graph_.Pointwise(ScalarOp::kAdd,
+                          {places, graph_.Pointwise(ScalarOp::kSub, {Number(room), own})}),
+         Number(size - 1)});
+    const ValueId before = graph_.Pointwise(ScalarOp::kLess, {places, end});
+    const ValueId from = graph_.Pointwise(ScalarOp::kSelect, {before, places, moved});
+    const ValueId gathered =
+        MLC_TRY(Append(Op::kGather, {joined.value, from}, {}, {{"axis", int64_t{need.axis}}}));
+    ReplaceUsers(joined.value, gathered);
+    joined.value = gathered;
+    joined.end = end;
+    return {};
+  }
+
+  int64_t SizeOfOperand(const Need& need, int operand, size_t axis) const {
+    return graph_[graph_[need.node].operands[static_cast<size_t>(operand)]].type.dims[axis];
+  }
+
+  // i32[1].
+  ValueId Number(int64_t number) {
+    return graph_.Constant(WriteInts(DType::kI32, {1}, Dims{number}));
+  }
+
+  // The element of the constant becomes the length.
+  Status Number(const Need& need, int length) {
+    const TensorType type = graph_[need.node].type;
+    const ValueId old = numbers_.try_emplace(need.node, need.node).first->second;
+    ValueId number = MLC_TRY(CastTo(MLC_TRY(Length(length)), type.dtype));
+    if (type.rank() == 0) number = MLC_TRY(Append(Op::kReshape, {number}, {type.dtype, {}, {}}));
+    Dims is_its(static_cast<size_t>(type.NumElements()), 0);
+    is_its[static_cast<size_t>(need.operand)] = 1;
+    const ValueId condition = graph_.Constant(WriteInts(DType::kBool, type.dims, is_its));
+    const ValueId replaced = graph_.Pointwise(ScalarOp::kSelect, {condition, number, old});
+    ReplaceUsers(old, replaced);
+    numbers_[need.node] = replaced;
+    return {};
+  }
+
   Graph& graph_;
   ValueId lengths_ = kNoValue;
+  std::vector<ValueId> computed_;  // by length; empty: they are elements of lengths_
+  struct Joined {
+    ValueId value;  // what stands for the concatenation
+    int next;       // operand
+    ValueId end;    // i32[1]: the elements of the operands before it
+  };
+  std::map<ValueId, Joined> joined_;    // by concatenation
+  std::map<ValueId, ValueId> numbers_;  // by constant: what stands for it
   std::map<std::tuple<int64_t, int, int>, ValueId> conditions_;
   std::map<ValueId, ValueId> means_;  // by node: the mean, scaled for the axes so far
 };
 
-}  // namespace
-
-Status AddLengthMasks(Graph& graph, std::span<const MaskedNeed> needs, int64_t count) {
-  Masks masks(graph, count);
+Status AddAll(Graph& graph, std::span<const MaskedNeed> needs, Masks masks) {
   for (const MaskedNeed& need : needs) MLC_TRY(masks.Add(need.need, need.length));
   graph.Compact();
   return graph.Verify();
+}
+
+}  // namespace
+
+Status AddLengthMasks(Graph& graph, std::span<const MaskedNeed> needs, int64_t count) {
+  return AddAll(graph, needs, Masks(graph, count));
+}
+
+Status AddLengthMasks(Graph& graph, std::span<const MaskedNeed> needs,
+                      std::span<const ValueId> lengths) {
+  return AddAll(graph, needs, Masks(graph, lengths));
 }
 
 }  // namespace mlc::graph

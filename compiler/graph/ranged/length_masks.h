@@ -21,4 +21,8 @@ struct MaskedNeed {
 // input is added even if no need reads it. REQUIRES: the needs are of this graph.
 Status AddLengthMasks(Graph& graph, std::span<const MaskedNeed> needs, int64_t count);
 
+// The same with lengths that the graph computes: i32[1] each, by number. No input is added.
+Status AddLengthMasks(Graph& graph, std::span<const MaskedNeed> needs,
+                      std::span<const ValueId> lengths);
+
 }  // namespace mlc::graph

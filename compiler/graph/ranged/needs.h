@@ -19,6 +19,8 @@ struct Need {
     kScores,  // keys of attention beyond the length are hidden; axis: of k
     kIndex,   // negative indices count from the length of the operand's axis
     kStart,   // a slice begins at the length on the axis
+    kJoin,    // what a concatenation has behind the operand begins at the operand's length
+    kNumber,  // element `operand` of a constant is the length
   };
 
   ValueId node = kNoValue;

@@ -1,11 +1,13 @@
 #include "compiler/graph/ranged/prefix.h"
 
+#include <cmath>
 #include <cstring>
 #include <string>
 
 #include "base/text.h"
 #include "compiler/graph/ops.h"
 #include "compiler/graph/ranged/prefix_rules.h"
+#include "compiler/graph/tensor_io.h"
 
 namespace mlc::graph {
 
@@ -47,6 +49,27 @@ bool IsPrefix(const TensorData& exact, const TensorData& padded, const SameConst
   });
 }
 
+constexpr int64_t kMostNumbers = 16;
+
+// Shape arithmetic gives constants that hold lengths, which may be given at run time.
+bool HoldLengths(const NodePair& pair) {
+  const TensorData* const exact = pair.exact().data.get();
+  const TensorData* const padded = pair.padded().data.get();
+  if (exact == nullptr || padded == nullptr || exact->dims != padded->dims) return false;
+  const DType dtype = exact->dtype;
+  if (dtype != DType::kI64 && dtype != DType::kI32 && !IsFloat(dtype)) return false;
+  const std::vector<double> a = ReadDoubles(*exact), b = ReadDoubles(*padded);
+  if (a.size() > kMostNumbers) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i] && (a[i] != std::floor(a[i]) || b[i] != std::floor(b[i]))) return false;
+  }
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    pair.Require(Need::Kind::kNumber, static_cast<int>(i), 0, static_cast<int64_t>(a[i]));
+  }
+  return true;
+}
+
 Status ProveConstant(const NodePair& pair, const SameConstants& same) {
   const Value& exact = pair.exact();
   const Value& padded = pair.padded();
@@ -55,6 +78,7 @@ Status ProveConstant(const NodePair& pair, const SameConstants& same) {
       IsPrefix(*exact.data, *padded.data, same)) {
     return {};
   }
+  if (HoldLengths(pair)) return {};
   return pair.Refuse("its numbers depend on the size");
 }
 
@@ -96,6 +120,9 @@ constexpr Rule kRules[] = {
     {Op::kPad, ProvePad},
     {Op::kGather, ProveGather},
     {Op::kGatherElements, ProveGather},
+    {Op::kGatherND, ProveGatherND},
+    {Op::kNonZero, ProveNonZero},
+    {Op::kSuppress, ProveSuppress},
     {Op::kResize, ProveResize},
     {Op::kTile, ProveTile},
     {Op::kTrilu, ProveByIndex},

@@ -1,6 +1,7 @@
 // Rules of data movement.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "compiler/graph/ranged/prefix_rules.h"
@@ -120,13 +121,8 @@ Status ProveSlice(const NodePair& pair) {
 
 Status ProveConcat(const NodePair& pair) {
   const int axis = static_cast<int>(pair.exact().Int("axis"));
-  int64_t exact = 0, padded = 0;
-  for (int k = 0; k < pair.operand_count(); ++k) {
-    if (exact != padded) {
-      return pair.Refuse("an operand lies behind one whose length varies along the axis");
-    }
-    exact += pair.of(k, axis);
-    padded += pair.in(k, axis);
+  for (int k = 0; k + 1 < pair.operand_count(); ++k) {
+    if (pair.differs(k, axis)) pair.Require(Need::Kind::kJoin, k, axis, pair.of(k, axis));
   }
   return {};
 }
@@ -156,6 +152,29 @@ Status ProveGather(const NodePair& pair) {
   const int axis = static_cast<int>(pair.exact().Int("axis"));
   if (!pair.differs(0, axis) || IsConstantWithoutNegatives(pair.exact_operand(1))) return {};
   pair.Require(Need::Kind::kIndex, 0, axis, pair.of(0, axis));
+  return {};
+}
+
+// Tuples of another length, or behind batches, may lie anywhere.
+Status ProveGatherND(const NodePair& pair) {
+  const int last = pair.rank(1) - 1;
+  if (pair.exact().Int("batch_dims") != 0 || pair.differs(1, last)) return ProveWhole(pair);
+  for (int a = 0; a < pair.rank(0) && a < pair.of(1, last); ++a) {
+    if (!pair.differs(0, a)) continue;
+    if (pair.of(1, last) != 1) return ProveWhole(pair);
+    pair.Require(Need::Kind::kIndex, 0, a, pair.of(0, a));
+  }
+  return {};
+}
+
+Status ProveNonZero(const NodePair& pair) {
+  pair.Mask(0, 0, 0);
+  return {};
+}
+
+// Boxes without a score are never selected; a longer result goes on where the shorter one ends.
+Status ProveSuppress(const NodePair& pair) {
+  pair.Mask(1, 2, -std::numeric_limits<double>::infinity());
   return {};
 }
 
