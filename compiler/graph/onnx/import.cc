@@ -13,14 +13,15 @@
 namespace mlc::graph::onnx {
 
 Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options,
-                         std::vector<MappedFileRef>* files) {
+                         std::vector<MappedFileRef>* files, std::vector<CountedShape>* counted) {
   const MappedFileRef file = MLC_TRY(OpenModelFile(path));
   const ModelMessage model = MLC_TRY(ParseModel(file->bytes(), ParseLimits{}));
   MLC_TRY(DefaultOpset(model.opsets, "the model"));
   const Preflight preflight = MLC_TRY(CheckModel(model, options.max_nodes));
   MLC_TRY(UnsupportedStatus(preflight.unsupported));
   ExternalFiles external(path);
-  Graph graph = MLC_TRY(Importer(model, preflight.functions, file, external, options).Run());
+  Importer importer(model, preflight.functions, file, external, options);
+  Graph graph = MLC_TRY(importer.Run(counted));
   if (files != nullptr) {
     *files = external.Opened();
     files->push_back(file);

@@ -26,6 +26,12 @@ struct ImportOptions {
   std::map<std::string, int64_t> dims;
   // Inputs with known values. They become constants instead of inputs of the graph.
   std::map<std::string, TensorDataRef> bound_inputs;
+  // Results whose shape depends on data have room for the most elements that there may be. Without
+  // it, operators with such results are an error.
+  bool bounded_shapes = false;
+  // Elements that there are instead of the most, by dimension (CountedShape); those that are
+  // missing have the most.
+  std::vector<int64_t> counted_lengths;
   // Nodes after functions are inlined, and graph values after operators are decomposed.
   int64_t max_nodes = 400'000;
   int64_t max_values = 2'000'000;
@@ -33,12 +39,25 @@ struct ImportOptions {
   int64_t max_decoded_bytes = int64_t{1} << 36;
 };
 
+// The name of the graph's last output if shapes of the model depend on data: i64, a count for each
+// dimension whose length a run decides.
+inline constexpr char kCountsOutput[] = "counts";
+
+// A dimension whose length depends on data.
+struct CountedShape {
+  std::string name;    // of the node that decides it, fit for printing
+  int64_t most = 0;    // elements that there may be
+  int64_t length = 0;  // elements in this import
+};
+
 // Imports a model. Each error is one line that names the tensor or node: INVALID_ARGUMENT for a
 // broken or hostile file or wrong options; UNIMPLEMENTED for a valid model that we cannot lower
 // (lists all unsupported operators, before any work); NOT_FOUND if there is no file. The result
-// verifies. `files`, if given, receives the mappings that the tensor data point into.
+// verifies. `files`, if given, receives the mappings that the tensor data point into; `counted` the
+// dimensions whose length depends on data, in the order of their counts.
 Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options,
-                         std::vector<std::shared_ptr<const MappedFile>>* files = nullptr);
+                         std::vector<std::shared_ptr<const MappedFile>>* files = nullptr,
+                         std::vector<CountedShape>* counted = nullptr);
 
 // An operator that the importer cannot lower, and where the model uses it.
 struct UnsupportedOperator {

@@ -54,6 +54,15 @@ Status CheckArity(const NodeMessage& node, const OpRow& row) {
   return CheckCount(node, "results", CountNames(node.outputs), row.max_outputs);
 }
 
+// The counts of all dimensions whose length a run decides are the last output.
+void AddCounts(const CountedDims& counted, Builder& builder, Graph& graph) {
+  std::vector<ValueId> counts;
+  for (const CountedDim& dim : counted.dims()) counts.push_back(dim.count);
+  if (counts.empty() || !builder.ok()) return;
+  graph.outputs().push_back(builder.Concat(std::move(counts), 0));
+  graph.output_names().emplace_back(kCountsOutput);
+}
+
 }  // namespace
 
 bool IsControl(std::string_view op_type) {
@@ -65,7 +74,7 @@ bool IsSupported(const NodeMessage& node) {
   return FindOperator(node.domain, node.op_type) != nullptr;
 }
 
-Result<Graph> Importer::Run() {
+Result<Graph> Importer::Run(std::vector<CountedShape>* counted) {
   Scope scope;
   const Result<int64_t> opset = DefaultOpset(model_.opsets, "the model");
   if (!opset.ok() && notes_ == nullptr) return opset.status();
@@ -75,6 +84,10 @@ Result<Graph> Importer::Run() {
   MLC_TRY(CheckOptionsUsed());
   MLC_TRY(Nodes(model_.graph.nodes, scope));
   MLC_TRY(Outputs(scope));
+  AddCounts(counted_, builder_, graph_);
+  for (const CountedDim& dim : counted_.dims()) {
+    if (counted != nullptr) counted->push_back({dim.name, dim.most, dim.length});
+  }
   if (notes_ != nullptr) return std::move(graph_);
   graph_.Compact();
   MLC_TRY(graph_.Verify());
@@ -264,8 +277,9 @@ Status Importer::Node(const NodeMessage& node, Scope& scope) {
   MLC_TRY(CheckArity(node, *row));
   std::vector<ValueId> operands = MLC_TRY(Operands(node, scope));
   const bool is_assumed = notes_ != nullptr && notes_->IsAnyAssumed(operands);
-  OpContext context(builder_, node, std::move(operands), scope.opset, decoded_, ReadAttribute,
-                    this);
+  OpContext context(builder_, node, std::move(operands), scope.opset, decoded_, counted_,
+                    ReadAttribute, this);
+  counted_.Enter(node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name);
   row->handler(context);
   if (!builder_.ok()) return builder_.status().WithPrefix(Describe(node));
   for (size_t k = 0; k < node.outputs.size(); ++k) {

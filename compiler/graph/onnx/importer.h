@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/onnx/builder.h"
+#include "compiler/graph/onnx/counted_dims.h"
 #include "compiler/graph/onnx/decoded_weights.h"
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/onnx/import.h"
@@ -39,11 +40,13 @@ class Importer {
         options_(options),
         notes_(notes),
         builder_(graph_),
-        decoded_(options.max_decoded_bytes) {}
+        decoded_(options.max_decoded_bytes),
+        counted_(options.bounded_shapes, options.counted_lengths) {}
 
   // Runs the import. With notes, it continues after nodes that it cannot lower, and the returned
   // graph is incomplete: use it for nothing. REQUIRES: called once.
-  Result<Graph> Run();
+  // `counted`: as of ImportOnnx.
+  Result<Graph> Run(std::vector<CountedShape>* counted = nullptr);
 
  private:
   // Names visible at a node: the scope's own and, in a subgraph, the enclosing ones.
@@ -97,6 +100,7 @@ class Importer {
   Graph graph_;
   Builder builder_;
   DecodedWeights decoded_;
+  CountedDims counted_;
   int64_t iterations_ = 0;  // unrolled so far
   std::set<std::string, std::less<>> used_dims_;
   std::set<std::string, std::less<>> used_bindings_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compiler/graph/onnx/builder.h"
+#include "compiler/graph/onnx/counted_dims.h"
 #include "compiler/graph/onnx/decoded_weights.h"
 #include "compiler/graph/onnx/model.h"
 
@@ -23,9 +24,10 @@ class OpContext {
   using TensorReader = Result<TensorDataRef> (*)(void* importer, const TensorMessage& tensor);
 
   OpContext(Builder& builder, const NodeMessage& node, std::vector<ValueId> operands, int64_t opset,
-            DecodedWeights& decoded, TensorReader read_tensor, void* importer)
+            DecodedWeights& decoded, CountedDims& counted, TensorReader read_tensor, void* importer)
       : b(builder),
         decoded(decoded),
+        counted(counted),
         node_(node),
         operands_(std::move(operands)),
         opset_(opset),
@@ -35,6 +37,7 @@ class OpContext {
 
   Builder& b;               // NOLINT: the one word that every formula starts with
   DecodedWeights& decoded;  // NOLINT: of the whole import
+  CountedDims& counted;     // NOLINT: of the whole import
 
   bool ok() const { return b.ok(); }
   // The version of the node's operator set.

@@ -12,8 +12,6 @@ constexpr std::string_view kTexts =
 constexpr std::string_view kSequences =
     "tensors with one more axis: `Concat`, `Split`, `Slice` and `Gather`";
 constexpr std::string_view kTraining = "export the model for inference, without training";
-constexpr std::string_view kBoxes =
-    "end the model before it and choose outside: the shape of its result depends on data";
 constexpr std::string_view kPacked =
     "4-bit constants with `DequantizeLinear` in blocks, then `MatMul`";
 constexpr std::string_view kTrees = "evaluate the trees outside of the model";
@@ -27,7 +25,6 @@ constexpr std::array kReplacements = {
     Replacement{"", "MaxRoiPool", "`RoiAlign` with mode max"},
     Replacement{"", "Multinomial", kDraws},
     Replacement{"", "NegativeLogLikelihoodLoss", kTraining},
-    Replacement{"", "NonMaxSuppression", kBoxes},
     Replacement{"", "RandomNormal", kDraws},
     Replacement{"", "RandomNormalLike", kDraws},
     Replacement{"", "RandomUniform", kDraws},
@@ -46,7 +43,6 @@ constexpr std::array kReplacements = {
     Replacement{"", "StringNormalizer", kTexts},
     Replacement{"", "StringSplit", kTexts},
     Replacement{"", "TfIdfVectorizer", kTexts},
-    Replacement{"", "Unique", kBoxes},
     Replacement{kClassicDomain, "TreeEnsemble", kTrees},
     Replacement{kClassicDomain, "TreeEnsembleClassifier", kTrees},
     Replacement{kClassicDomain, "TreeEnsembleRegressor", kTrees},

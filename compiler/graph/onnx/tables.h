@@ -53,9 +53,12 @@ std::span<const OpRow> ReshapeOps();
 std::span<const OpRow> ResizeOps();
 std::span<const OpRow> RoiAlignOps();
 std::span<const OpRow> RotaryEmbeddingOps();
+std::span<const OpRow> SelectionOps();
 std::span<const OpRow> SliceOps();
 std::span<const OpRow> SoftmaxOps();
+std::span<const OpRow> SuppressionOps();
 std::span<const OpRow> TopKOps();
+std::span<const OpRow> UniqueOps();
 
 // The domain of the operators that ONNX Runtime's optimizer and quantizer write.
 inline constexpr std::string_view kFusedDomain = "com.microsoft";

@@ -60,6 +60,12 @@ def onnx_models():
     one("Resize", image, [floats("s", 4)], inputs=["x", "", "s"], mode="linear")
     one("ReduceSum", [2, 3, 4], [ints("a", -1)], keepdims=0)
     one("TopK", [2, 6], [ints("k", 2)], inputs=["x", "k"], largest=1)
+    one("NonZero", [2, 3])
+    one("Unique", [5], sorted=0)
+    chosen = [helper.make_node("Less", ["v", "x"], ["c"]), helper.make_node("Compress", ["x", "c"], ["z"]), helper.make_node("Softmax", ["z"], ["y"])]
+    model("compress", chosen, [6], [floats("v")])
+    boxes = helper.make_node("NonMaxSuppression", ["x", "s", "m", "o"], ["y"])
+    model("nonmaxsuppression", [boxes], [1, 3, 4], [floats("s", 1, 2, 3), ints("m", 2), floats("o", 1)])
     one("Clip", [3], opset=6, min=-1.0, max=1.0)
     one("GridSample", image, [floats("g", 1, 2, 2, 2)], opset=16, mode="bilinear")
     one("DepthToSpace", [1, 4, 2, 2], blocksize=2)

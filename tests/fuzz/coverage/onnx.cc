@@ -38,6 +38,7 @@ class ModelFile {
 
 graph::onnx::ImportOptions SmallOptions() {
   graph::onnx::ImportOptions options;
+  options.bounded_shapes = true;
   options.max_nodes = 2'000;
   options.max_values = 20'000;
   return options;

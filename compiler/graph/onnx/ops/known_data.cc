@@ -1,5 +1,4 @@
-// Operators whose result has a shape that depends on data: they need constants. And those that
-// rearrange sequences by lengths or positions.
+// Operators that rearrange sequences by lengths or positions.
 #include <algorithm>
 #include <numeric>
 
@@ -15,53 +14,6 @@ Dims Count(int64_t count) {
   Dims values(static_cast<size_t>(count));
   std::iota(values.begin(), values.end(), 0);
   return values;
-}
-
-// The coordinates of all elements that are not zero, one row a dimension.
-void NonZero(OpContext& c) {
-  Builder& b = c.b;
-  const ValueId x = c.In(0);
-  if (!c.ok()) return;
-  if (b.TypeOf(x).NumElements() > kMaxElements) return c.Unsupported("an operand of this size");
-  const std::vector<double> values = b.Floats(x, "operand 0");
-  if (!c.ok()) return;
-  const Dims dims = b.DimsOf(x);
-  const Dims strides = DenseStrides(dims);
-  const size_t rank = std::max<size_t>(dims.size(), 1);
-  std::vector<Dims> rows(rank);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] == 0) continue;
-    if (dims.empty()) rows[0].push_back(0);
-    for (size_t d = 0; d < dims.size(); ++d) {
-      rows[d].push_back(static_cast<int64_t>(i) / strides[d] % dims[d]);
-    }
-  }
-  Dims flat;
-  for (const Dims& row : rows) flat.insert(flat.end(), row.begin(), row.end());
-  const Dims shape = {static_cast<int64_t>(rank), static_cast<int64_t>(rows[0].size())};
-  c.Out(b.Reshape(b.IntVector(flat), shape));
-}
-
-void Compress(OpContext& c) {
-  Builder& b = c.b;
-  ValueId x = c.In(0);
-  const Dims condition = c.IntsIn(1);
-  if (!c.ok()) return;
-  int64_t axis = 0;
-  if (c.HasAttr("axis")) {
-    axis = Axis(c, c.Int("axis", 0), b.RankOf(x));
-  } else {
-    x = b.Reshape(x, {b.TypeOf(x).NumElements()});
-  }
-  Dims chosen;
-  for (size_t i = 0; i < condition.size(); ++i) {
-    if (condition[i] != 0) chosen.push_back(static_cast<int64_t>(i));
-  }
-  if (!c.ok()) return;
-  if (!chosen.empty() && chosen.back() >= b.Dim(x, axis)) {
-    return c.Fail("the condition is longer than the axis");
-  }
-  c.Out(b.Gather(x, b.IntVector(chosen), axis));
 }
 
 // `values` shaped to stand along `axis` of a value of rank `rank`.
@@ -125,8 +77,6 @@ void TensorScatter(OpContext& c) {
 }
 
 constexpr OpRow kKnownDataRows[] = {
-    {"Compress", Compress, 2, 1, "a constant condition"},
-    {"NonZero", NonZero, 1, 1, "a constant operand of at most 2^24 elements"},
     {"ReverseSequence", ReverseSequence, 2, 1},
     {"TensorScatter", TensorScatter, 3, 1},
 };

@@ -15,7 +15,8 @@ constexpr Table kTables[] = {
     KnownDataOps,       MatMulOps,      NormalizationOps,  PadOps,
     PointwiseOps,       PoolOps,        QuantizeOps,       RecurrentOps,
     ReduceOps,          ReshapeOps,     ResizeOps,         RoiAlignOps,
-    RotaryEmbeddingOps, SliceOps,       SoftmaxOps,        TopKOps,
+    RotaryEmbeddingOps, SelectionOps,   SliceOps,          SoftmaxOps,
+    SuppressionOps,     TopKOps,        UniqueOps,
 };
 
 constexpr Table kFusedTables[] = {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kMaxCompared = int64_t{1} << 22;  // pairs of one row that are ranked at once
 constexpr int64_t kMaxRow = int64_t{1} << 20;
+constexpr int64_t kMaxSorted = int64_t{1} << 13;  // where k is known at run time only
 
 struct Ranked {
   ValueId values = kNoValue;   // [rows, k]
@@ -98,7 +99,10 @@ void TopK(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
   const int64_t axis = Axis(c, c.Int("axis", -1), b.RankOf(x));
-  const Dims count = c.opset() < 10 ? Dims{c.RequiredInt("k")} : c.IntsIn(1);
+  const bool is_counted = c.opset() >= 10 && c.ok() && c.Has(1) && !b.IsConstant(c.In(1));
+  const Dims count = is_counted       ? Dims{b.Dim(x, axis)}
+                     : c.opset() < 10 ? Dims{c.RequiredInt("k")}
+                                      : c.IntsIn(1);
   const bool largest = c.Flag("largest", true);
   if (!c.ok()) return;
   if (count.size() != 1) return c.Fail("k must be a scalar");
@@ -106,7 +110,9 @@ void TopK(OpContext& c) {
   const int64_t n = dims[static_cast<size_t>(axis)];
   const int64_t k = count[0];
   if (k < 0 || k > n) return c.Fail("k is out of range for the axis");
-  if (n > kMaxRow) return c.Unsupported("an axis of more than " + std::to_string(kMaxRow));
+  const int64_t longest = is_counted ? kMaxSorted : kMaxRow;
+  if (n > longest) return c.Unsupported("an axis of more than " + std::to_string(longest));
+  if (is_counted && b.TypeOf(c.In(1)).NumElements() != 1) return c.Fail("k must be a scalar");
   Dims perm = Count(static_cast<int64_t>(dims.size()));
   std::swap(perm[static_cast<size_t>(axis)], perm.back());
   Dims last = dims;
@@ -121,11 +127,19 @@ void TopK(OpContext& c) {
   }
   const ValueId flat = b.Reshape(b.Transpose(x, perm), {rows, n});
   const Ranked ranked = RankRows(b, flat, k, largest);
-  c.Out(b.Transpose(b.Reshape(ranked.values, last), perm), 0);
-  c.Out(b.Transpose(b.Reshape(ranked.indices, last), perm), 1);
+  ValueId values = b.Transpose(b.Reshape(ranked.values, last), perm);
+  ValueId indices = b.Transpose(b.Reshape(ranked.indices, last), perm);
+  if (is_counted) {
+    const int dim = c.counted.LimitOf(b, c.In(1), n);
+    values = c.counted.Cut(b, values, axis, dim);
+    indices = c.counted.Cut(b, indices, axis, dim);
+  }
+  c.Out(values, 0);
+  c.Out(indices, 1);
 }
 
-constexpr OpRow kTopKRows[] = {{"TopK", TopK, 2, 2, "axes of at most 2^20 elements"}};
+constexpr OpRow kTopKRows[] = {
+    {"TopK", TopK, 2, 2, "axes of at most 2^20 elements, 2^13 if k is no constant"}};
 
 }  // namespace
 

@@ -179,7 +179,8 @@ TEST(SupportedForms, AnOperatorOfTheSameNameIsTheNearest) {
   EXPECT_THAT(InsteadOf("my.domain", "Odd"), HasSubstr("operators.md"));
   EXPECT_THAT(
       SupportedForm(*FindOperator("", "TopK")),
-      HasSubstr("TopK with these limits: axes of at most 2^20 elements (operands: 2 at most,"));
+      HasSubstr("TopK with these limits: axes of at most 2^20 elements, 2^13 if k is no constant "
+                "(operands: 2 at most,"));
 }
 
 }  // namespace
