@@ -223,8 +223,8 @@ Result<ExitCode> EmitGraph(const CompileOptions& options, const Dims& dims,
   graph::onnx::ImportOptions import;
   import.dims = dims;
   import.bound_inputs = constants;
-  graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(options.model, import));
-  Print(MLC_TRY(front::SimplifyGraph(std::move(graph), front)).ToText() + "\n");
+  front::Model model = MLC_TRY(front::ReadModel(options.model, import));
+  Print(MLC_TRY(front::SimplifyGraph(std::move(model.graph), front)).ToText() + "\n");
   return ExitCode::kOk;
 }
 

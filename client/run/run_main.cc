@@ -28,6 +28,8 @@
 #include "client/run/generate_command.h"
 #include "client/run/run_page.h"
 #include "client/run/run_report.h"
+#include "compiler/front/front.h"
+#include "compiler/graph/counted_outputs.h"
 #include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/passes/precision.h"
@@ -189,11 +191,15 @@ Result<ExitCode> RunReference(const Options& options) {
   }
   graph::onnx::ImportOptions import;
   import.dims = MLC_TRY(ParseDims(options.dims));
-  graph::Graph graph = MLC_TRY(graph::onnx::ImportOnnx(options.reference_model, import));
-  MLC_TRY(graph::WidenToDouble(graph));
+  front::Model model = MLC_TRY(front::ReadModel(options.reference_model, import));
+  MLC_TRY(graph::WidenToDouble(model.graph));
+  std::vector<graph::TensorDataRef> results =
+      MLC_TRY(graph::Evaluate(model.graph, MLC_TRY(ReadTensors(options.inputs, "input"))));
   const std::vector<graph::TensorDataRef> outputs =
-      MLC_TRY(graph::Evaluate(graph, MLC_TRY(ReadTensors(options.inputs, "input"))));
-  MLC_TRY(WriteTensors(options.outputs, "output", outputs, graph.output_names()));
+      graph::CutOutputs(model.counted, std::move(results));
+  std::vector<std::string> names = model.graph.output_names();
+  names.resize(outputs.size());
+  MLC_TRY(WriteTensors(options.outputs, "output", outputs, names));
   std::printf("wrote %zu outputs to %s\n", outputs.size(), options.outputs.c_str());
   return ExitCode::kOk;
 }

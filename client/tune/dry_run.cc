@@ -51,6 +51,7 @@ Result<ExitCode> DryRun(const TuneSession& session) {
   const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims));
   // Support of an operator hardly depends on sizes; the tasks below are those of all of them.
   import.dims = sizes.combinations.front();
+  import.bounded_shapes = true;
   import.bound_inputs = MLC_TRY(ReadConstants(options.model, options.constants));
   for (size_t i = 0; sizes.varies() && i < sizes.combinations.size(); ++i) {
     result.sizes.push_back(sizes.TextAt(i));

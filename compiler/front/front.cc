@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/backend/backend.h"
+#include "compiler/front/bounded_model.h"
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/passes/decode_weights.h"
 #include "compiler/graph/passes/integer_products.h"
@@ -192,13 +193,12 @@ Result<graph::Program> BuildProgram(graph::Graph graph, const FrontOptions& opti
 }
 
 Result<Model> ReadModel(const std::string& path, const graph::onnx::ImportOptions& import) {
-  Model model;
-  model.graph = MLC_TRY(graph::onnx::ImportOnnx(path, import, &model.files));
-  return model;
+  return ReadBounded(path, import);
 }
 
 Result<graph::Program> CompileModel(Model model, const FrontOptions& options, PassTrace* trace) {
   graph::Program program = MLC_TRY(BuildProgram(std::move(model.graph), options, trace));
+  program.counted = std::move(model.counted);
   // The passes have read the weights; packing and evaluation read them again, one by one.
   for (const graph::onnx::MappedFileRef& file : model.files) file->DropPages();
   return program;

@@ -83,8 +83,10 @@ Result<graph::Program> BuildProgram(graph::Graph graph, const FrontOptions& opti
 struct Model {
   graph::Graph graph;
   std::vector<std::shared_ptr<const graph::onnx::MappedFile>> files;
+  graph::CountedOutputs counted = {};
 };
-// Errors as ImportOnnx's.
+// With results whose shape depends on data as far as their most elements (bounded_model.h). Errors
+// as ImportOnnx's; UNIMPLEMENTED if such a result is read where its length matters too much.
 Result<Model> ReadModel(const std::string& path, const graph::onnx::ImportOptions& import);
 // BuildProgram, then releases the memory of the file's pages. To compile a model several times,
 // pass copies.

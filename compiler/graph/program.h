@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/graph/counted_outputs.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/workload.h"
 
@@ -46,6 +47,8 @@ struct Program {
   std::vector<TensorDataRef> constants;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
+  // Outputs have the shapes of the most elements that there may be; a run has the first ones.
+  CountedOutputs counted = {};
   // Values in the arena start at multiples of 64 bytes; views and parts of a concatenation start at
   // their first element. Only in pointwise tasks may an output overwrite an operand.
   int64_t arena_bytes = 0;

@@ -37,7 +37,7 @@ ALLOWED = {
         "base base/process client/local client/model client/service client/tune/options compiler/target proto "
         "server/state"),
     "client/run": (
-        "base base/machine base/process base/html base/settings client/model compiler/graph "
+        "base base/machine base/process base/html base/settings client/model compiler/front compiler/graph "
         "compiler/graph/evaluate compiler/graph/onnx compiler/graph/passes"),
     "client/service": "base base/machine base/rpc base/wire client/target compiler/backend compiler/target proto",
     "client/target": "base compiler/backend compiler/build compiler/runtime compiler/target",
@@ -226,7 +226,8 @@ PYTHON_ALLOWED = {
     "keras": "compile errors exporters library",
     "library": "arguments errors forks model programs session sizes tensors",
     "log": "errors options programs",
-    "model": "abi arguments errors forks tensors",
+    "counted": "abi",
+    "model": "abi arguments counted errors forks tensors",
     "nodes": "errors tensors",
     "onnx_file": "errors",
     "onnxruntime": "inference io_binding session_options",

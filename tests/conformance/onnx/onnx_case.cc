@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "compiler/front/front.h"
+#include "compiler/graph/counted_outputs.h"
 #include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/onnx/file.h"
@@ -185,8 +187,8 @@ void PrintScores(const TierScores& scores) {
 Result<std::vector<TensorDataRef>> EvaluateModel(const std::string& model,
                                                  const ImportOptions& import,
                                                  const std::vector<TensorDataRef>& sources) {
-  const Graph graph = MLC_TRY(ImportOnnx(model, import));
-  return Evaluate(graph, sources);
+  const front::Model read = MLC_TRY(front::ReadModel(model, import));
+  return CutOutputs(read.counted, MLC_TRY(Evaluate(read.graph, sources)));
 }
 
 Status RunCase(const OnnxCase& test, const ModelRunner& run) {
