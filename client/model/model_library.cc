@@ -349,12 +349,12 @@ Result<std::vector<double>> ModelLibrary::RunProfiled() {
 
 std::vector<graph::TensorDataRef> ModelLibrary::Outputs() const {
   std::vector<graph::TensorDataRef> tensors;
-  const std::vector<const mlc_port*> ports = outputs();
-  for (size_t i = 0; i < ports.size(); ++i) {
+  for (size_t i = 0; i < buffers_->outputs.size(); ++i) {
     const auto* begin = static_cast<const std::byte*>(buffers_->outputs[i]);
-    const graph::TensorType type = TypeOf(*ports[i]);
-    tensors.push_back(graph::MakeTensorData(
-        type.dtype, type.dims, std::vector<std::byte>(begin, begin + ports[i]->bytes)));
+    const mlc_port* port = api_->result(session_, static_cast<int32_t>(i));
+    const graph::TensorType type = TypeOf(*port);
+    tensors.push_back(graph::MakeTensorData(type.dtype, type.dims,
+                                            std::vector<std::byte>(begin, begin + port->bytes)));
   }
   return tensors;
 }

@@ -23,14 +23,23 @@ int64_t BytesOf(const graph::Port& port) {
   return port.type.NumElements() * SizeOf(port.type.dtype);
 }
 
+// Whether the shape of the output depends on data.
+bool IsCounted(const graph::CountedOutputs& counted, size_t output) {
+  if (counted.count == 0) return false;
+  return std::ranges::any_of(counted.lengths[output], [](const graph::CountedLength& length) {
+    return std::ranges::any_of(length.factors, [](int64_t factor) { return factor != 0; });
+  });
+}
+
 // Of one input or output at all sizes: the most bytes, and its types at the first and last sizes.
 void AddPort(const Plans& plans, std::vector<graph::Port> Plan::*ports, size_t i,
-             const std::string& prefix, std::string& text) {
+             const std::string& prefix, bool is_counted, std::string& text) {
   int64_t bytes = 0;
   for (const Plan& plan : plans.plans) bytes = std::max(bytes, BytesOf((plan.*ports)[i]));
   text += "#define " + prefix + "_" + std::to_string(i) + "_BYTES " + std::to_string(bytes) +
           " /* " + (plans.plans.front().*ports)[i].type.ToText();
   if (plans.has_sizes()) text += " to " + (plans.plans.back().*ports)[i].type.ToText();
+  if (is_counted) text += " at most";
   text += " */\n";
 }
 
@@ -38,7 +47,10 @@ void AddPorts(const Plans& plans, std::vector<graph::Port> Plan::*ports, const s
               size_t hidden, std::string& text) {
   const size_t count = (plans.plans.front().*ports).size() - hidden;
   text += "#define " + prefix + "_COUNT " + std::to_string(count) + "\n";
-  for (size_t i = 0; i < count; ++i) AddPort(plans, ports, i, prefix, text);
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_counted = ports == &Plan::outputs && IsCounted(plans.plans.front().counted, i);
+    AddPort(plans, ports, i, prefix, is_counted, text);
+  }
 }
 
 // The number of dimensions, the number of combinations of sizes, and the sizes of each dimension.
@@ -70,7 +82,7 @@ std::string CHeader(const Plans& plans, std::span<const InPlacePair> in_place,
                      upper + "_H_\n\n#include \"mlc_model.h\"\n" +
                      (plans.has_sizes() ? "#include \"mlc_sizes.h\"\n" : "") + "\n";
   AddPorts(plans, &Plan::inputs, upper + "_INPUT", plans.hidden_inputs(), text);
-  AddPorts(plans, &Plan::outputs, upper + "_OUTPUT", 0, text);
+  AddPorts(plans, &Plan::outputs, upper + "_OUTPUT", plans.hidden_outputs(), text);
   for (const InPlacePair& pair : in_place) {
     text += "#define " + upper + "_OUTPUT_" + std::to_string(pair.output) + "_IN_PLACE_INPUT " +
             std::to_string(pair.input) + " /* may share its buffer */\n";

@@ -51,6 +51,7 @@ constexpr ApiMember kApiMembers[] = {
      "mlc_runtime_in_place_input"},
     {offsetof(mlc_model_api, read_cache), "mlc_runtime_read_cache", "mlc_device_read_cache"},
     {offsetof(mlc_model_api, write_cache), "mlc_runtime_write_cache", "mlc_device_write_cache"},
+    {offsetof(mlc_model_api, result), "mlc_runtime_result", "mlc_device_result"},
 };
 
 // Everything of the image that CPUs and GPUs share.
@@ -62,8 +63,23 @@ mlc_image BaseImage(const Plan& plan, const WeightsPlan& weights, const ImageOpt
   image.input_count = static_cast<int32_t>(plan.inputs.size());
   image.output_count = static_cast<int32_t>(plan.outputs.size());
   image.step_count = plan.step_count;
+  image.count_count = plan.counted.count;
   image.threads = 1;
   return image;
+}
+
+// Rows of lengths that depend on data, as mlc_image says; no offset: there are none.
+std::optional<int64_t> AddCounted(ImageBuilder& builder, const graph::CountedOutputs& counted) {
+  if (counted.count == 0) return std::nullopt;
+  std::vector<int64_t> rows;
+  for (const std::vector<graph::CountedLength>& axes : counted.lengths) {
+    for (const graph::CountedLength& length : axes) {
+      rows.push_back(length.most);
+      rows.push_back(length.base);
+      rows.insert(rows.end(), length.factors.begin(), length.factors.end());
+    }
+  }
+  return builder.AddDims(rows);
 }
 
 // The public table, with the image behind it; returns its offset.
@@ -98,10 +114,12 @@ Status WriteImage(const graph::Program& program, const Plans& plans,
   ImageBuilder builder(options.name, object);
   std::vector<mlc_image> bases;
   std::vector<int64_t> inputs, outputs;
+  std::vector<std::optional<int64_t>> counted;
   for (const Plan& plan : plans.plans) {
     bases.push_back(BaseImage(plan, weights, options));
     inputs.push_back(AddPorts(builder, plan.inputs));
     outputs.push_back(AddPorts(builder, plan.outputs));
+    counted.push_back(AddCounted(builder, plan.counted));
   }
   const std::vector<ImageTable> tables =
       MLC_TRY(packaging.add_tables(builder, program, plans.plans, kernels, weights, target, bases));
@@ -114,6 +132,9 @@ Status WriteImage(const graph::Program& program, const Plans& plans,
     builder.PointToTable(member(offsetof(mlc_image, inputs)), inputs[table.plan]);
     builder.PointToTable(member(offsetof(mlc_image, outputs)), outputs[table.plan]);
     builder.PointToTable(member(offsetof(mlc_image, steps)), table.steps_at);
+    if (counted[table.plan]) {
+      builder.PointToText(member(offsetof(mlc_image, counted)), *counted[table.plan]);
+    }
     if (sizes_at) builder.PointToTable(member(offsetof(mlc_image, sizes)), *sizes_at);
     if (options.embed_weights) {
       builder.PointTo(member(offsetof(mlc_image, weights)), WeightsSymbol(options.name));

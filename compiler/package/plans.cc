@@ -81,6 +81,7 @@ Plans OnePlan(const graph::Program& program) {
   plan.inputs = program.inputs;
   plan.outputs = program.outputs;
   plan.arena_bytes = program.arena_bytes;
+  plan.counted = program.counted;
   return {{}, {}, {std::move(plan)}, std::nullopt};
 }
 
@@ -147,7 +148,8 @@ Status PlanMerger::Add(std::vector<int64_t> sizes, graph::Program program,
   all.arena_bytes = std::max(all.arena_bytes, program.arena_bytes);
   all.unshared_bytes = std::max(all.unshared_bytes, program.unshared_bytes);
   plans.push_back({std::move(sizes), first_step, step_count, std::move(program.inputs),
-                   std::move(program.outputs), program.arena_bytes, std::move(rows)});
+                   std::move(program.outputs), program.arena_bytes, std::move(rows),
+                   std::move(program.counted)});
   return {};
 }
 

@@ -36,6 +36,7 @@ struct Plan {
   // By step: how many rows of its results (graph/ranged/step_rows.h) a run needs; none: all. Empty:
   // all of all steps.
   std::vector<std::optional<graph::SizeForm>> rows = {};
+  graph::CountedOutputs counted = {};
 };
 
 // What a library takes beside the sizes of its plans.
@@ -56,6 +57,8 @@ struct Plans {
   bool has_sizes() const { return !dims.empty(); }
   // The last inputs of each plan, which the runtime gives.
   size_t hidden_inputs() const { return ranges && !ranges->forms.lengths.empty() ? 1 : 0; }
+  // The last outputs of each plan, which the runtime takes.
+  size_t hidden_outputs() const { return plans.front().counted.count > 0 ? 1 : 0; }
 };
 
 // The plan of a library of one size.

@@ -362,3 +362,10 @@ mlc_status mlc_device_run_profiled(mlc_session* session, const void* const* inpu
   mlc_device_leave(held->model);
   return mlc_device_check(held, result, "profile the model");
 }
+
+/* No shape depends on data. */
+const mlc_port* mlc_device_result(const mlc_session* session, int32_t index) {
+  if (session == NULL) return NULL;
+  const mlc_image* image = &((const mlc_device_session*)session)->model->image->base;
+  return index < 0 || index >= image->output_count ? NULL : &image->outputs[index];
+}

@@ -73,6 +73,12 @@ typedef struct mlc_image {
   int32_t threads;
   uint32_t required_features;
   const struct mlc_size_table* sizes; /* size_table.h; null: there is one size */
+  /* Of a model with lengths that depend on data; null: there are none. The last output, i64, is not
+     the caller's: it holds the counts that kernels made. A row for each axis of each other output:
+     the greatest length, a number, and one number a count; the length is the first number plus the
+     sum of the others times the counts, the greatest at most. */
+  const int64_t* counted;
+  int64_t count_count;
 } mlc_image;
 
 /* One launch of a kernel on a GPU. */
@@ -113,35 +119,6 @@ typedef struct mlc_table {
   mlc_model_api api;
   const mlc_image* image;
 } mlc_table;
-
-/* The members of mlc_model_api, by the same names. */
-mlc_status mlc_runtime_open(const mlc_model_api* api, const char* weights_path, mlc_model** model);
-void mlc_runtime_close(mlc_model* model);
-int32_t mlc_runtime_input_count(const mlc_model* model);
-int32_t mlc_runtime_output_count(const mlc_model* model);
-const mlc_port* mlc_runtime_input(const mlc_model* model, int32_t index);
-const mlc_port* mlc_runtime_output(const mlc_model* model, int32_t index);
-int64_t mlc_runtime_session_bytes(const mlc_model* model, int32_t threads);
-mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_options* options,
-                                      mlc_session** session);
-void mlc_runtime_destroy_session(mlc_session* session);
-mlc_status mlc_runtime_run(mlc_session* session, const void* const* inputs, void* const* outputs);
-int32_t mlc_runtime_step_count(const mlc_model* model);
-const char* mlc_runtime_step_label(const mlc_model* model, int32_t step);
-mlc_status mlc_runtime_run_profiled(mlc_session* session, const void* const* inputs,
-                                    void* const* outputs, double* step_ns);
-const char* mlc_runtime_status_text(mlc_status status);
-mlc_status mlc_runtime_open_with(const mlc_model_api* api, const mlc_open_options* options,
-                                 mlc_model** model);
-int32_t mlc_runtime_device(const mlc_model* model);
-const char* mlc_runtime_session_error(const mlc_session* session);
-int32_t mlc_runtime_in_place_input(const mlc_model* model, int32_t output);
-mlc_status mlc_runtime_read_cache(mlc_session* session, int32_t output, void* buffer);
-mlc_status mlc_runtime_write_cache(mlc_session* session, int32_t output, const void* buffer);
-mlc_status mlc_runtime_run_device(mlc_session* session, void* stream, const void* const* inputs,
-                                  void* const* outputs);
-mlc_status mlc_runtime_run_timed(mlc_session* session, const void* const* inputs,
-                                 void* const* outputs, int32_t runs, double* run_ns);
 
 #ifdef __cplusplus
 }

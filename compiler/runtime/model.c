@@ -119,7 +119,7 @@ int32_t mlc_runtime_device(const mlc_model* model) {
 }
 
 int32_t mlc_runtime_input_count(const mlc_model* model) { return mlc_given_inputs(model->image); }
-int32_t mlc_runtime_output_count(const mlc_model* model) { return model->image->output_count; }
+int32_t mlc_runtime_output_count(const mlc_model* model) { return mlc_given_outputs(model->image); }
 
 const mlc_port* mlc_runtime_input(const mlc_model* model, int32_t index) {
   if (index < 0 || index >= mlc_given_inputs(model->image)) return NULL;
@@ -127,7 +127,7 @@ const mlc_port* mlc_runtime_input(const mlc_model* model, int32_t index) {
 }
 
 const mlc_port* mlc_runtime_output(const mlc_model* model, int32_t index) {
-  if (index < 0 || index >= model->image->output_count) return NULL;
+  if (index < 0 || index >= mlc_given_outputs(model->image)) return NULL;
   return &model->image->outputs[index];
 }
 

@@ -60,8 +60,7 @@ typedef struct mlc_model mlc_model;
 typedef struct mlc_session mlc_session;
 
 typedef struct mlc_session_options {
-  int32_t
-      threads; /* 1 .. 1024, the caller's included; 0 means the number the model was compiled for */
+  int32_t threads; /* 1 .. 1024, the caller's included; 0: the number it was compiled for */
 } mlc_session_options;
 
 typedef struct mlc_open_options {
@@ -87,8 +86,7 @@ struct mlc_model_api {
   /* Null for an index out of range. Valid until close. */
   const mlc_port* (*input)(const mlc_model* model, int32_t index);
   const mlc_port* (*output)(const mlc_model* model, int32_t index);
-  /* Bytes of the static memory plan: what one session holds for intermediate results and scratch.
-   */
+  /* Bytes that one session holds for intermediate results and scratch. */
   int64_t (*session_bytes)(const mlc_model* model, int32_t threads);
 
   mlc_status (*create_session)(const mlc_model* model, const mlc_session_options* options,
@@ -96,8 +94,7 @@ struct mlc_model_api {
   void (*destroy_session)(mlc_session* session);
   /* inputs and outputs: one pointer per port, in order. Buffers aligned to 64 bytes are used in
      place; others are copied. Outputs may not overlap inputs, but for whole buffers that
-     in_place_input allows. Returns when the outputs are written.
-   */
+     in_place_input allows. Returns when outputs are written. */
   mlc_status (*run)(mlc_session* session, const void* const* inputs, void* const* outputs);
 
   /* Kernels, for profiles: step_label(i) is a short text, step_ns gets one time per step; on a GPU
@@ -137,6 +134,9 @@ struct mlc_model_api {
      session's own, zeros at first; these copy it, null writes zeros. See the C interface page. */
   mlc_status (*read_cache)(mlc_session* session, int32_t output, void* buffer);
   mlc_status (*write_cache)(mlc_session* session, int32_t output, const void* buffer);
+  /* An output as the last run has left it. Where its shape depends on data, it has the elements
+     that there are, dense at the buffer's begin; the shape of `output` has the most. */
+  const mlc_port* (*result)(const mlc_session* session, int32_t index);
 };
 
 /* A shared library exports its table, a `const mlc_model_api`, as NAME_model and also under this

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "compiler/runtime/image.h"
+#include "compiler/runtime/model_api.h"
 
 struct mlc_model {
   const mlc_image* image;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "compiler/runtime/counted_ports.h"
 #include "compiler/runtime/image.h"
 #include "compiler/runtime/padded_ports.h"
 #include "compiler/runtime/row_bounds.h"
@@ -133,6 +134,7 @@ mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_
   mlc_status status = AllocateMemory(created);
   if (status == MLC_OK) status = AllocateTables(created);
   if (status == MLC_OK) status = mlc_ports_create(created);
+  if (status == MLC_OK) status = mlc_counted_create(created);
   if (status == MLC_OK) {
     created->pool = mlc_pool_create(threads, 0);
     if (created->pool == NULL) status = MLC_OUT_OF_MEMORY;
@@ -163,6 +165,7 @@ void mlc_runtime_destroy_session(mlc_session* session) {
     }
   }
   mlc_ports_destroy(session);
+  mlc_counted_destroy(session);
   mlc_bounds_destroy(session);
   if (session->caches != NULL) {
     for (int32_t i = 0; i < session->model->image->output_count; ++i) free(session->caches[i]);
@@ -234,7 +237,9 @@ static mlc_status TakePorts(mlc_session* session, const void* const* inputs, voi
     if (status != MLC_OK) return status;
   }
   if (given < image->input_count) session->inputs[given] = session->lengths;
-  for (int32_t i = 0; i < image->output_count; ++i) {
+  const int32_t taken = mlc_given_outputs(image);
+  if (taken < image->output_count) session->outputs[taken] = session->counts;
+  for (int32_t i = 0; i < taken; ++i) {
     if (outputs[i] == NULL) {
       const mlc_status status = TakeCache(session, inputs, i);
       if (status != MLC_OK) return status;
@@ -253,7 +258,7 @@ static mlc_status TakePorts(mlc_session* session, const void* const* inputs, voi
 
 static void GiveOutputs(mlc_session* session, void* const* outputs) {
   const mlc_image* image = session->image;
-  for (int32_t i = 0; i < image->output_count; ++i) {
+  for (int32_t i = 0; i < mlc_given_outputs(image); ++i) {
     if (outputs[i] == NULL || session->outputs[i] == outputs[i]) continue;
     mlc_ports_crop(mlc_session_output(session, i), &image->outputs[i], session->outputs[i],
                    outputs[i]);
@@ -298,7 +303,7 @@ static mlc_status Run(mlc_session* session, const void* const* inputs, void* con
   const mlc_image* image = session->image;
   session->error[0] = '\0';
   if ((inputs == NULL && mlc_given_inputs(image) > 0) ||
-      (outputs == NULL && image->output_count > 0)) {
+      (outputs == NULL && mlc_given_outputs(image) > 0)) {
     return MLC_INVALID_ARGUMENT;
   }
   const mlc_status status = TakePorts(session, inputs, outputs);
@@ -325,6 +330,7 @@ static mlc_status Run(mlc_session* session, const void* const* inputs, void* con
     }
   }
   mlc_pool_end(session->pool);
+  mlc_counted_finish(session);
   GiveOutputs(session, outputs);
   return MLC_OK;
 }

@@ -35,6 +35,11 @@ struct mlc_session {
   /* The same library's phases at the session's sizes, of all steps of `image`. */
   mlc_phase* phases;
   mlc_bound* bounds;
+  /* Of a model with lengths that depend on data, else null: what the hidden output holds, and the
+     other outputs as the last run has left them. */
+  int64_t* counts;
+  mlc_port* results;
+  int64_t* result_dims;
   char error[512]; /* about the last call; empty: nothing to add to its status */
 };
 
@@ -45,6 +50,10 @@ static inline int32_t mlc_plan_count(const mlc_image* image) {
 /* The inputs of the image that a caller gives. */
 static inline int32_t mlc_given_inputs(const mlc_image* image) {
   return image->input_count - (image->sizes != NULL && image->sizes->length_count > 0);
+}
+/* The outputs of the image that a caller takes. */
+static inline int32_t mlc_given_outputs(const mlc_image* image) {
+  return image->output_count - (image->counted != NULL);
 }
 static inline const mlc_port* mlc_session_input(const mlc_session* session, int32_t index) {
   return session->ports == NULL ? &session->image->inputs[index] : &session->ports[index];

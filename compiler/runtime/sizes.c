@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler/runtime/counted_ports.h"
 #include "compiler/runtime/padded_ports.h"
 #include "compiler/runtime/row_bounds.h"
 #include "compiler/runtime/session_state.h"
@@ -81,6 +82,7 @@ static void TakePlan(mlc_session* session, int32_t plan, const int64_t* sizes) {
   session->step_buffers = buffers;
   memcpy(session->sizes, sizes, (size_t)image->sizes->api.dim_count * sizeof(int64_t));
   mlc_ports_resize(session);
+  mlc_counted_reset(session);
   mlc_bounds_resize(session);
 }
 
@@ -117,7 +119,9 @@ const mlc_port* mlc_runtime_session_input(const mlc_session* session, int32_t in
 }
 
 const mlc_port* mlc_runtime_session_output(const mlc_session* session, int32_t index) {
-  if (session == NULL || index < 0 || index >= session->image->output_count) return NULL;
+  if (session == NULL || index < 0 || index >= mlc_given_outputs(session->image)) {
+    return NULL;
+  }
   return mlc_session_output(session, index);
 }
 
@@ -192,13 +196,13 @@ static mlc_status CheckShapes(mlc_session* session, const mlc_tensor* inputs) {
 /* Says the shapes of all outputs before it looks at their buffers. */
 static mlc_status TakeOutputs(mlc_session* session, mlc_tensor* outputs) {
   const mlc_image* image = session->image;
-  for (int32_t i = 0; i < image->output_count; ++i) {
+  for (int32_t i = 0; i < mlc_given_outputs(image); ++i) {
     const mlc_port* port = mlc_session_output(session, i);
     outputs[i].dims = port->dims;
     outputs[i].rank = port->rank;
     outputs[i].dtype = port->dtype;
   }
-  for (int32_t i = 0; i < image->output_count; ++i) {
+  for (int32_t i = 0; i < mlc_given_outputs(image); ++i) {
     const mlc_port* port = mlc_session_output(session, i);
     if (outputs[i].data != NULL && outputs[i].bytes >= port->bytes) continue;
     return Fail(session, MLC_INVALID_ARGUMENT,
@@ -234,7 +238,7 @@ mlc_status mlc_runtime_run_tensors(mlc_session* session, const mlc_tensor* input
   if (session == NULL) return MLC_INVALID_ARGUMENT;
   session->error[0] = '\0';
   if (session->model->image->sizes == NULL) return MLC_UNIMPLEMENTED;
-  if (inputs == NULL || (outputs == NULL && session->image->output_count > 0)) {
+  if (inputs == NULL || (outputs == NULL && mlc_given_outputs(session->image) > 0)) {
     return MLC_INVALID_ARGUMENT;
   }
   mlc_status status = TakeInputs(session, inputs);
@@ -242,8 +246,9 @@ mlc_status mlc_runtime_run_tensors(mlc_session* session, const mlc_tensor* input
   if (status != MLC_OK) return status;
   const int32_t input_count = mlc_given_inputs(session->image);
   for (int32_t i = 0; i < input_count; ++i) session->given_inputs[i] = inputs[i].data;
-  for (int32_t i = 0; i < session->image->output_count; ++i) {
-    session->given_outputs[i] = outputs[i].data;
-  }
-  return mlc_runtime_run(session, session->given_inputs, session->given_outputs);
+  const int32_t output_count = mlc_given_outputs(session->image);
+  for (int32_t i = 0; i < output_count; ++i) session->given_outputs[i] = outputs[i].data;
+  status = mlc_runtime_run(session, session->given_inputs, session->given_outputs);
+  for (int32_t i = 0; i < output_count; ++i) outputs[i].dims = mlc_runtime_result(session, i)->dims;
+  return status;
 }
