@@ -104,6 +104,24 @@ class Api(ctypes.Structure):
     ]
 
 
+class ResultApi(Api):
+    """With the members that older libraries lack."""
+
+    _fields_ = [
+        ("in_place_input", _function(c_int32, c_void_p, c_int32)),
+        ("read_cache", _function(c_int32, c_void_p, c_int32, c_void_p)),
+        ("write_cache", _function(c_int32, c_void_p, c_int32, c_void_p)),
+        ("result", _function(POINTER(Port), c_void_p, c_int32)),
+    ]
+
+
+def result_api(api: Api) -> Optional[ResultApi]:
+    """None for a library that is older than these members."""
+    if api.struct_bytes < ctypes.sizeof(ResultApi):
+        return None
+    return ResultApi.from_address(ctypes.addressof(api))
+
+
 _ERRORS: Dict[int, Type[Error]] = {
     3: InputError,  # MLC_INVALID_ARGUMENT
     5: DataError,  # MLC_NOT_FOUND

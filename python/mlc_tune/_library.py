@@ -41,6 +41,9 @@ class Library:
     Call it with arrays in the model's order, by name, or with one dictionary. The result is a tuple
     that also takes names. `out` gives buffers for the outputs. On a GPU, tensors in its memory
     (by DLPack) run on `stream` and need `out`.
+
+    Where the shape of an output depends on data, `outputs` has the most elements, a buffer of `out`
+    has room for them, and the result has those that there are.
     """
 
     def __init__(

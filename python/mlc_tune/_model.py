@@ -9,6 +9,7 @@ from typing import Any, Optional, Tuple
 
 from . import _abi, _forks, _tensors
 from ._arguments import outputs_type
+from ._counted import Cut, cut_of
 from ._errors import ConfigurationError
 
 
@@ -89,6 +90,10 @@ class OpenModel:
         if status != 0:
             raise _abi.error_of_status(self.api, status, "cannot create a session")
         return handle.value or 0
+
+    def cut_of(self, session: int) -> Optional[Cut]:
+        """What takes the elements that there are from outputs whose shape depends on data."""
+        return cut_of(self.api, self.handle, session)
 
     def destroy_session(self, handle: int, process: int) -> None:
         # After a fork, the threads of a session are in the parent alone: to wait for them never

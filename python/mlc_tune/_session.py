@@ -66,7 +66,8 @@ class Session:
         self._in_sizes = [info.nbytes for info in model.inputs]
         self._out_sizes = [info.nbytes for info in model.outputs]
         staged_out = [o.empty() if o.nbytes <= STAGED else None for o in model.outputs]
-        self._quick = quick(model, self._staged, staged_out)
+        self._cut = model.cut_of(self._handle)
+        self._quick = None if self._cut else quick(model, self._staged, staged_out)
         # One row a port, for the loop of a call.
         self._takes = [
             (
@@ -144,6 +145,8 @@ class Session:
                 for i, _, _, memory, _ in self._gives:
                     if memory is not None:
                         values[i] = memory.copy()
+            if self._cut is not None:
+                values = self._cut(values, out is None)
         del kept
         return self._type(values)
 
@@ -320,7 +323,8 @@ class Binding:
         else:
             values = self._bind_host(out)
         session._check_apart(self._in, self._out)
-        #: The outputs, written by each run.
+        self._values = values
+        #: The outputs, written by each run; it sets them anew if their shapes depend on data.
         self.outputs: Outputs = model.outputs_type(values)
 
     def _bind_host(self, out: Optional[Arrays]) -> List[Any]:
@@ -380,6 +384,8 @@ class Binding:
         with session._lock:
             if not self._on_device:
                 session._execute(self._in_at, self._out_at)
+                if session._cut is not None:
+                    self.outputs = session._model.outputs_type(session._cut(self._values, False))
                 return
             if not session._handle or session._process != _forks.generation:
                 session._check_usable()

@@ -70,6 +70,7 @@ class _Plan:
         self._handle = handle
         self.inputs, self.outputs = model.ports_at(handle.value, row)
         self.outputs_type = model.outputs_type
+        self.cut_of = model.cut_of
         self.device = model.device
         self.check_process = model.check_process
         self.error_of_run = model.error_of_run
