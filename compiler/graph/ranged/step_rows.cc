@@ -18,8 +18,8 @@ class ArenaWriters {
  public:
   void Write(const Placement& place, const TensorType& type, int step, int output) {
     if (place.kind != Placement::Kind::kArena) return;
-    writes_.push_back(
-        {place.byte_offset, place.byte_offset + BytesOf(type), step, output, type.IsDense()});
+    writes_.push_back({place.byte_offset, place.byte_offset + BytesOf(type), step, output,
+                       type.Extent() == type.NumElements()});
   }
   void Find(const Placement& place, const TensorType& type, int operand,
             std::vector<Source>& sources) const {
@@ -37,16 +37,16 @@ class ArenaWriters {
   struct Writing {
     int64_t begin, end;
     int step, output;
-    bool is_dense;
+    bool has_no_gaps;  // in any order of dimensions
   };
 
-  // Whether one later dense writing covers all of a writing that lies within [begin, end).
+  // Whether one later writing without gaps covers all of a writing that lies within [begin, end).
   bool IsCovered(size_t at, int64_t begin, int64_t end) const {
     const int64_t first = std::max(begin, writes_[at].begin);
     const int64_t last = std::min(end, writes_[at].end);
     return std::any_of(writes_.begin() + static_cast<std::ptrdiff_t>(at) + 1, writes_.end(),
                        [&](const Writing& later) {
-                         return later.is_dense && later.begin <= first && last <= later.end;
+                         return later.has_no_gaps && later.begin <= first && last <= later.end;
                        });
   }
 

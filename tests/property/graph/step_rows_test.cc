@@ -121,5 +121,22 @@ TEST(SourcesOf, AreTheLastWritersOfAnOperand) {
                                    ElementsAre(Source{0, 1, 0, 0})));
 }
 
+// What lay there before is gone, whatever the memory plan had put there.
+TEST(SourcesOf, AWritingByColumnsCoversWhatWasThere) {
+  Chain chain(8);
+  chain.Add(false, Tanh);
+  chain.Add(false, [](Graph& graph, ValueId x, ValueId) {
+    const ValueId y = graph.Pointwise(ScalarOp::kTanh, {x});
+    graph[y].type.strides = {1, 8};
+    return y;
+  });
+  chain.Add(false, Tanh);
+  Program program = chain.program();
+  program.steps[1].operands = {{Placement::Kind::kModelInput, 0, 0}};
+  program.steps[1].outputs = program.steps[2].operands = program.steps[0].outputs;
+  EXPECT_THAT(SourcesOf(program),
+              ElementsAre(ElementsAre(), ElementsAre(), ElementsAre(Source{0, 1, 0, 0})));
+}
+
 }  // namespace
 }  // namespace mlc::graph
