@@ -76,7 +76,8 @@ enum class Op : uint8_t {
   // Contractions
   kMatMul,  // [..., M, K] x [..., K, N], leading dimensions broadcast; u8 by i8 gives i32
   kConv,  // (x[N,C,s...], w[O,C/group,k...]) attrs strides pads dilations group; pads: begins, ends
-  kAttention,  // (q[B,H,S,D], k[B,H,T,D], v[B,H,T,E], mask?): softmax(scale*q k^T + mask) v
+  kAttention,  // (q[B,H,S,D], k[B,H,T,D], v[B,H,T,E], mask?, keys?) attr scale: softmax(scale*q k^T
+               // + mask) v over the first of T keys, whose number i32[1] is 1 to T
   // Windows and reductions
   kPool,        // attrs kind=max|avg kernel strides pads dilations count_include_pad
   kReduce,      // attrs kind=sum|mean|max|min|prod|l1|l2|sum_square|log_sum_exp axes keepdims

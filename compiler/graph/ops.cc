@@ -76,7 +76,7 @@ constexpr std::array<OpInfo, 34> kOps = {{
     {Op::kCast, "cast", 1, 1, {}},
     {Op::kMatMul, "matmul", 2, 2, kMatMulAttrs},
     {Op::kConv, "conv", 2, 2, kConvAttrs},
-    {Op::kAttention, "attention", 3, 4, kAttentionAttrs},
+    {Op::kAttention, "attention", 3, 5, kAttentionAttrs},
     {Op::kPool, "pool", 1, 1, kPoolAttrs},
     {Op::kReduce, "reduce", 1, 1, kReduceAttrs},
     {Op::kArg, "arg", 1, 1, kArgAttrs},

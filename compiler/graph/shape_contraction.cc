@@ -132,6 +132,12 @@ Result<TensorType> InferAttention(Types operands) {
       return InvalidArgument("the mask does not broadcast to the scores");
     }
   }
+  if (operands.size() > 4 && operands[4] != nullptr) {
+    const TensorType& count = *operands[4];
+    if (count.dtype != DType::kI32 || count.dims != std::vector<int64_t>{1}) {
+      return InvalidArgument("the number of keys is i32[1]");
+    }
+  }
   TensorType type;
   type.dtype = q.dtype;
   type.dims = {q.dims[0], q.dims[1], q.dims[2], v.dims[3]};

@@ -93,6 +93,27 @@ RandomWorkload RandomMaskedAttention(Rng& rng) {
       "%8")};
 }
 
+RandomWorkload RandomCountedAttention(Rng& rng) {
+  const std::string types[] = {"f32", "f32", "f16"};
+  const std::string t = types[rng.Below(3)];
+  const int64_t heads = Between(rng, 1, 2), queries = Between(rng, 1, 20);
+  const int64_t keys = Between(rng, 1, 200), depth = Between(rng, 1, 20);
+  const int64_t width = Between(rng, 1, 40);
+  const bool masked = Chance(rng, 50);
+  std::string body = "  %0 = input() : " + DenseType(t, {1, heads, queries, depth}) +
+                     "\n  %1 = input() : " + RandomType(rng, t, {1, heads, keys, depth}) +
+                     "\n  %2 = input() : " + RandomType(rng, t, {1, heads, keys, width}) + "\n";
+  if (masked) body += "  %3 = input() : " + DenseType(t, {queries, keys}) + "\n";
+  const std::string count = masked ? "%4" : "%3", id = masked ? "%5" : "%4";
+  body += "  " + count + " = input() : i32[1]\n  " + id + " = attention(%0, %1, %2, " +
+          (masked ? "%3" : "_") + ", " + count +
+          ") {scale=0.25} : " + DenseType(t, {1, heads, queries, width}) + "\n";
+  RandomWorkload random = {WorkloadText(body, id)};
+  random.count_operand = masked ? 4 : 3;
+  random.count = Between(rng, 1, keys);
+  return random;
+}
+
 RandomWorkload RandomLongAttention(Rng& rng) {
   const std::string types[] = {"f32", "f16", "bf16"};
   const std::string t = types[rng.Below(3)];

@@ -14,6 +14,8 @@ RandomWorkload RandomAttentionOfOneColumn(Rng& rng);
 RandomWorkload RandomProjectedAttention(Rng& rng);
 // A mask of minus infinities that the kernel makes itself; rows may be masked altogether.
 RandomWorkload RandomMaskedAttention(Rng& rng);
+// The number of keys is an operand; keys and values behind it are NaN.
+RandomWorkload RandomCountedAttention(Rng& rng);
 // Long enough for chunks of keys, wide enough for slices of values.
 RandomWorkload RandomLongAttention(Rng& rng);
 

@@ -43,6 +43,9 @@ void OwnDemand(const Graph& graph, const Value& user, size_t position, InputDoma
       for (int64_t dim : dims) Bound(domain, dim);
       break;
     }
+    case Op::kAttention:
+      if (position == 4) domain.fixed = graph[user.operands[1]].type.dims[2];
+      break;
     case Op::kPointwise:
       domain.positive |= InfoOf(user.scalar).positive_operand == static_cast<int>(position);
       break;
@@ -86,6 +89,7 @@ std::vector<InputDomain> InputDomains(const graph::Workload& workload) {
       OwnDemand(graph, user, i, domain);
       if (!PassesOn(user, i)) continue;
       domain.positive |= result.positive;
+      domain.fixed = std::max(domain.fixed, result.fixed);
       if (result.index) Bound(domain, result.below);
     }
   }
@@ -132,7 +136,8 @@ graph::TensorDataRef RandomTensor(Rng& rng, const graph::TensorType& type,
     low = 0;
     high = 2;
   }
-  std::vector<int64_t> values(count);
+  std::vector<int64_t> values(count, domain.fixed);
+  if (domain.fixed > 0) return graph::WriteInts(type.dtype, type.dims, values);
   for (int64_t& value : values) {
     value = low + static_cast<int64_t>(rng.Below(static_cast<uint64_t>(high - low)));
   }

@@ -83,13 +83,15 @@ Result<TensorDataRef> EvaluateAttention(const Value& node, Operands operands) {
   std::vector<double> out(static_cast<size_t>(node.type.NumElements()), 0.0);
   if (out.empty() || keys == 0) return WriteDoubles(node.type.dtype, node.type.dims, out);
   const double scale = node.Float("scale");
-  std::vector<double> scores(static_cast<size_t>(keys));
+  const bool counted = operands.size() > 4 && operands[4] != nullptr;
+  const int64_t count = counted ? std::clamp<int64_t>(ReadInts(*operands[4])[0], 1, keys) : keys;
+  std::vector<double> scores(static_cast<size_t>(count));
   for (int64_t head = 0; head < q_dims[0] * q_dims[1]; ++head) {
     const int64_t mask_head =
         head / q_dims[1] * mask_strides[0] + head % q_dims[1] * mask_strides[1];
     for (int64_t s = 0; s < queries; ++s) {
       const double* query = q.data() + (head * queries + s) * depth;
-      for (int64_t t = 0; t < keys; ++t) {
+      for (int64_t t = 0; t < count; ++t) {
         const double* key = k.data() + (head * keys + t) * depth;
         double dot = 0;
         for (int64_t d = 0; d < depth; ++d) dot += query[d] * key[d];
@@ -101,7 +103,7 @@ Result<TensorDataRef> EvaluateAttention(const Value& node, Operands operands) {
       }
       Normalize(scores);
       double* to = out.data() + (head * queries + s) * width;
-      for (int64_t t = 0; t < keys; ++t) {
+      for (int64_t t = 0; t < count; ++t) {
         const double* value = v.data() + (head * keys + t) * width;
         for (int64_t e = 0; e < width; ++e) to[e] += scores[static_cast<size_t>(t)] * value[e];
       }

@@ -120,6 +120,7 @@ Region MatMulOperand(const Dims& dims, size_t index, const Region& region) {
 
 // q[B,H,S,D], k[B,H,T,D], v[B,H,T,E], mask broadcast to [B,H,S,T].
 Region AttentionOperand(const Dims& dims, size_t index, const Region& region) {
+  if (index > 3) return WholeRegion(dims);
   Region part = Broadcast(dims, region);
   Widen(part, dims, dims.size() - (index == 0 || index == 3 ? 1 : 2), dims.size());
   return part;

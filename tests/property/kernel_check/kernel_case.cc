@@ -42,6 +42,17 @@ graph::TensorDataRef RandomData(Rng& rng, const graph::TensorType& type, double 
   return graph::WriteDoubles(type.dtype, type.dims, values);
 }
 
+// NaN in all elements from a place on axis 2 on.
+graph::TensorDataRef Poisoned(const graph::TensorData& data, int64_t from) {
+  std::vector<double> values = graph::ReadDoubles(data);
+  const int64_t inner = data.dims[3], keys = data.dims[2];
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t key = static_cast<int64_t>(i) / inner % keys;
+    if (key >= from) values[i] = std::numeric_limits<double>::quiet_NaN();
+  }
+  return graph::WriteDoubles(data.dtype, data.dims, values);
+}
+
 }  // namespace
 
 bool MakeCase(Rng& rng, const RandomWorkload& random, Case& c) {
@@ -54,6 +65,12 @@ bool MakeCase(Rng& rng, const RandomWorkload& random, Case& c) {
     const graph::TensorType& type = c.workload.graph()[c.workload.operands()[i]].type;
     const bool masked = static_cast<int>(i) == random.masked_operand;
     sources.push_back(RandomData(rng, type, masked ? random.mask_share : 0));
+    if (random.count_operand >= 0 && (i == 1 || i == 2)) {
+      sources.back() = Poisoned(*sources.back(), random.count);
+    }
+    if (static_cast<int>(i) == random.count_operand) {
+      sources.back() = graph::WriteInts(type.dtype, type.dims, {random.count});
+    }
     const auto size = static_cast<size_t>(SizeOf(type.dtype));
     Storage& storage = c.operands.emplace_back(type.Extent() * SizeOf(type.dtype));
     const std::vector<int64_t> offsets = Offsets(type);

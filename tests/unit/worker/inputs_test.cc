@@ -30,6 +30,16 @@ TEST(Inputs, IndicesLieInRange) {
   EXPECT_GT(*std::max_element(values.begin(), values.end()), 25);
 }
 
+TEST(Inputs, ANumberOfKeysIsThatOfAll) {
+  const graph::Workload workload = Parse(
+      "%0 = input() : f32[1,2,5,4]\n%1 = input() : f32[1,2,9,4]\n%2 = input() : i32[1]\n"
+      "%3 = attention(%0, %1, %1, _, %2){scale=1.0} : f32[1,2,5,4]\nreturn %3\n");
+  const std::vector<InputDomain> domains = InputDomains(workload);
+  Rng rng(1);
+  EXPECT_EQ(graph::ReadInts(*RandomTensor(rng, {DType::kI32, {1}, {}}, domains[2])),
+            std::vector<int64_t>{9});
+}
+
 TEST(Inputs, RootsAndDivisorsGetPositiveArguments) {
   const graph::Workload workload = Parse(
       "%0 = input() : f32[64]\n%1 = weight() : f32[64]\n%2 = constant(){value=1e-05} : f32[]\n"

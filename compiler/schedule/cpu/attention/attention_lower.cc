@@ -24,6 +24,8 @@ ExprRef Do(ScalarOp op, ExprRef a, ExprRef b) {
 
 // Chains of the row-wise softmax.
 constexpr int kChains = 4;
+// The operand that is the number of keys.
+constexpr size_t kCount = 4;
 
 class AttentionEmitter {
  public:
@@ -41,10 +43,11 @@ class AttentionEmitter {
     key_panel_ = int64_t{lanes_} * knobs.key_vectors;
     value_panel_ = int64_t{lanes_} * knobs.value_vectors;
     padded_keys_ = CeilDiv(problem.keys, key_panel_) * key_panel_;
+    held_keys_ = problem.counted ? CeilDiv(problem.keys, int64_t{lanes_}) * lanes_ : problem.keys;
     padded_width_ = CeilDiv(problem.width, value_panel_) * value_panel_;
     padded_depth_ = CeilDiv(problem.depth, lanes_) * lanes_;
     k_ = builder_.Thread("k", DType::kF32, problem.depth * padded_keys_);
-    v_ = builder_.Thread("v", DType::kF32, problem.keys * padded_width_);
+    v_ = builder_.Thread("v", DType::kF32, held_keys_ * padded_width_);
     q_ = builder_.Thread("q", DType::kF32, knobs.rows * padded_depth_);
     s_ = builder_.Thread("s", DType::kF32, knobs.rows * padded_keys_);
     inverse_ = builder_.Thread("inverse", DType::kF32, knobs.rows);
@@ -56,6 +59,7 @@ class AttentionEmitter {
   LoweredKernel Run() {
     const int64_t splits = knobs_.splits;
     builder_.Parallel("p", problem_.Heads() * splits, [&](const ExprRef& p) {
+      CountKeys();
       const ExprRef head = builder_.Let("bh", ir::FloorDiv(p, splits));
       const ExprRef split = builder_.Let("sp", ir::Mod(p, splits));
       b_ = builder_.Let("b", ir::FloorDiv(head, problem_.heads));
@@ -72,12 +76,26 @@ class AttentionEmitter {
   // formed. Calls store(row, column, value): the value is a vector, or one lane of it.
   using Put = std::function<void(const ExprRef& row, const ExprRef& column, ExprRef value)>;
 
+  // The keys that there are, and loops over them that end there.
+  void CountKeys() {
+    count_ = ir::Int(problem_.keys);
+    if (!problem_.counted) return;
+    const ValueId count = node_.operands[kCount];
+    const ExprRef value = fused_.Emit(count, Point{{ir::Int(0)}, -1, 1, nullptr});
+    count_ = builder_.Let("keys", ir::Min(ir::Max(ir::MakeCast(DType::kI64, value), ir::Int(1)),
+                                          ir::Int(problem_.keys)));
+  }
+  // Parts of `size` keys, the last of which may be a part; `all` are those of all keys.
+  ExprRef PartsOfKeys(int64_t size, int64_t all) const {
+    return problem_.counted ? ir::FloorDiv(count_ + (size - 1), size) : ir::Int(all);
+  }
+
   // Visits rows x columns of an operand along its last dimension.
-  void Visit(ValueId operand, const ExprRef& first_row, int64_t rows, int64_t columns,
+  void Visit(ValueId operand, const ExprRef& first_row, const ExprRef& rows, int64_t columns,
              const Put& put) {
     const bool vectors = Fused::Vectorises(workload_, operand, 3, lanes_);
     const int step = vectors ? lanes_ : 1;
-    builder_.For("i", rows, [&](const ExprRef& i) {
+    builder_.For("i", ir::Int(0), rows, 1, [&](const ExprRef& i) {
       const auto one = [&](const ExprRef& column, int64_t active) {
         Point point{{b_, h_, first_row + i, column}, step > 1 ? 3 : -1, step, nullptr};
         if (active != 0) point.active = ir::Int(active);
@@ -101,7 +119,7 @@ class AttentionEmitter {
       builder_.For("z", problem_.depth * padded_keys_ / lanes_, [&](const ExprRef& z) {
         builder_.Store(k_, z * int64_t{lanes_}, ir::Float(DType::kF32, 0, lanes_));
       });
-      builder_.For("t", problem_.keys, [&](const ExprRef& t) {
+      builder_.For("t", ir::Int(0), count_, 1, [&](const ExprRef& t) {
         builder_.For("d", problem_.depth, [&](const ExprRef& d) {
           const ExprRef value = fused_.Emit(k, Point{{b_, h_, t, d}, -1, 1, nullptr});
           const ExprRef panel = builder_.Let("n", ir::FloorDiv(t, key_panel_));
@@ -122,7 +140,9 @@ class AttentionEmitter {
       });
     };
     const int64_t whole = problem_.keys / key_panel_;
-    builder_.For("n", whole, [&](const ExprRef& panel) {
+    const ExprRef parts = PartsOfKeys(key_panel_, whole);
+    const ExprRef end = problem_.counted ? ir::Min(parts, ir::Int(whole)) : parts;
+    builder_.For("n", ir::Int(0), end, 1, [&](const ExprRef& panel) {
       for (int64_t v = 0; v < knobs_.key_vectors; ++v) pack(panel, v, 0);
     });
     if (whole == panels) return;
@@ -137,17 +157,30 @@ class AttentionEmitter {
     const ValueId v = node_.operands[2];
     const bool clean = problem_.width == padded_width_;
     if (!clean) {
-      builder_.For("z", problem_.keys * padded_width_ / lanes_, [&](const ExprRef& z) {
+      builder_.For("z", held_keys_ * padded_width_ / lanes_, [&](const ExprRef& z) {
         builder_.Store(v_, z * int64_t{lanes_}, ir::Float(DType::kF32, 0, lanes_));
       });
     }
-    Visit(v, ir::Int(0), problem_.keys, problem_.width,
+    Visit(v, ir::Int(0), count_, problem_.width,
           [&](const ExprRef& t, const ExprRef& e, ExprRef value) {
             const ExprRef panel = builder_.Let("n", ir::FloorDiv(e, value_panel_));
             const ExprRef column = builder_.Let("l", ir::Mod(e, value_panel_));
-            builder_.Store(v_, (panel * problem_.keys + t) * value_panel_ + column,
-                           std::move(value));
+            builder_.Store(v_, (panel * held_keys_ + t) * value_panel_ + column, std::move(value));
           });
+    if (problem_.counted && clean) ClearValues();
+  }
+
+  // Up to whole vectors of keys.
+  void ClearValues() {
+    const ExprRef end = PartsOfKeys(lanes_, 0) * int64_t{lanes_};
+    builder_.For("n", padded_width_ / value_panel_, [&](const ExprRef& panel) {
+      builder_.For("t", count_, end, 1, [&](const ExprRef& t) {
+        builder_.For("l", knobs_.value_vectors, [&](const ExprRef& l) {
+          builder_.Store(v_, (panel * held_keys_ + t) * value_panel_ + l * int64_t{lanes_},
+                         ir::Float(DType::kF32, 0, lanes_));
+        });
+      });
+    });
   }
 
   void Queries(const ExprRef& split) {
@@ -168,13 +201,14 @@ class AttentionEmitter {
   }
 
   void QueryBlock(const ExprRef& first, int rows) {
-    Visit(node_.operands[0], first, rows, problem_.depth,
+    Visit(node_.operands[0], first, ir::Int(rows), problem_.depth,
           [&](const ExprRef& i, const ExprRef& d, ExprRef value) {
             builder_.Store(q_, i * padded_depth_ + d, std::move(value));
           });
     const RowBlock block = RowBlock::Rows(rows);
     const LoopOptions options{knobs_.unroll, 0, 0};
-    builder_.For("n", padded_keys_ / key_panel_, [&](const ExprRef& panel) {
+    const ExprRef panels = PartsOfKeys(key_panel_, padded_keys_ / key_panel_);
+    builder_.For("n", ir::Int(0), panels, 1, [&](const ExprRef& panel) {
       scores_.Zero(rows);
       scores_.Loop(block, {q_, DType::kF32, ir::Int(0), 0, padded_depth_, 1},
                    {k_, DType::kF32, panel * (problem_.depth * key_panel_), key_panel_},
@@ -189,11 +223,20 @@ class AttentionEmitter {
     builder_.For("r", rows, [&](const ExprRef& r) { SoftmaxRow(r, first + r); });
     builder_.For("n", padded_width_ / value_panel_, [&](const ExprRef& panel) {
       output_.Zero(rows);
-      output_.Loop(block, {s_, DType::kF32, ir::Int(0), 0, padded_keys_, 1},
-                   {v_, DType::kF32, panel * (problem_.keys * value_panel_), value_panel_},
-                   problem_.keys, options);
+      MultiplyValues(block, panel, options);
       StorePanel(panel, first, rows);
     });
+  }
+
+  void MultiplyValues(const RowBlock& block, const ExprRef& panel, const LoopOptions& options) {
+    const auto multiply = [&](const ExprRef& key, int64_t keys) {
+      const ExprRef values = panel * (held_keys_ * value_panel_) + key * value_panel_;
+      output_.Loop(block, {s_, DType::kF32, key, 0, padded_keys_, 1},
+                   {v_, DType::kF32, values, value_panel_}, keys, options);
+    };
+    if (!problem_.counted) return multiply(ir::Int(0), problem_.keys);
+    builder_.For("t", ir::Int(0), PartsOfKeys(lanes_, 0), 1,
+                 [&](const ExprRef& t) { multiply(t * int64_t{lanes_}, lanes_); });
   }
 
   void StorePanel(const ExprRef& panel, const ExprRef& first, int rows) {
@@ -209,7 +252,7 @@ class AttentionEmitter {
           if (tail && left < lanes_) point.active = ir::Int(left);
           ExprRef value = Do(ScalarOp::kMul, output_.Get(r, ir::Int(v)), inverse);
           if (problem_.width == 1) {
-            value = ir::MakeReduce(ScalarOp::kAdd, Masked(value, 1, 0));
+            value = ir::MakeReduce(ScalarOp::kAdd, Masked(value, ir::Int(1), 0));
             point = {{b_, h_, first + r, e}, -1, 1, nullptr};
           }
           fused_.StoreOutputs(point, {{problem_.anchor, value}});
@@ -222,28 +265,36 @@ class AttentionEmitter {
         Do(ScalarOp::kLess, panel, ir::Int(whole)), [&] { store(false); }, [&] { store(true); });
   }
 
-  // Visits the vectors of a row of scores; `active` is 0 when all lanes are keys.
-  void SweepRow(const ExprRef& r,
-                const std::function<void(const ExprRef& key, const ExprRef& slot,
-                                         const ExprRef& chain, int64_t active)>& body) {
+  // Visits the vectors of a row of scores; `active` is null when all lanes are keys.
+  using Sweep = std::function<void(const ExprRef& key, const ExprRef& slot, const ExprRef& chain,
+                                   const ExprRef& active)>;
+  void SweepRow(const ExprRef& r, const Sweep& body) {
     const int64_t step = int64_t{lanes_} * kChains;
-    const int64_t whole = problem_.keys / step;
-    builder_.For("c", whole, [&](const ExprRef& c) {
+    const ExprRef whole = ir::FloorDiv(count_, step);
+    builder_.For("c", ir::Int(0), whole, 1, [&](const ExprRef& c) {
       builder_.Unrolled("j", kChains, [&](const ExprRef& j) {
         const ExprRef key = c * step + j * int64_t{lanes_};
-        body(key, r * padded_keys_ + key, j, 0);
+        body(key, r * padded_keys_ + key, j, nullptr);
       });
     });
+    if (problem_.counted) {
+      builder_.For("t", whole * int64_t{kChains}, PartsOfKeys(lanes_, 0), 1, [&](const ExprRef& t) {
+        const ExprRef key = builder_.Let("key", t * int64_t{lanes_});
+        body(key, r * padded_keys_ + key, ir::Int(0), builder_.Let("left", count_ - key));
+      });
+      return;
+    }
     int64_t chain = 0;
-    for (int64_t key = whole * step; key < problem_.keys; key += lanes_, ++chain) {
+    for (int64_t key = problem_.keys / step * step; key < problem_.keys; key += lanes_, ++chain) {
       const int64_t left = problem_.keys - key;
-      body(ir::Int(key), r * padded_keys_ + key, ir::Int(chain), left < lanes_ ? left : 0);
+      body(ir::Int(key), r * padded_keys_ + key, ir::Int(chain),
+           left < lanes_ ? ir::Int(left) : nullptr);
     }
   }
 
-  ExprRef Masked(ExprRef value, int64_t active, double neutral) const {
-    if (active == 0) return value;
-    return ir::MakeApply(ScalarOp::kSelect, {ir::MakeLaneMask(ir::Int(active), lanes_), value,
+  ExprRef Masked(ExprRef value, const ExprRef& active, double neutral) const {
+    if (active == nullptr) return value;
+    return ir::MakeApply(ScalarOp::kSelect, {ir::MakeLaneMask(active, lanes_), value,
                                              ir::Float(DType::kF32, neutral, lanes_)});
   }
 
@@ -263,12 +314,11 @@ class AttentionEmitter {
   }
 
   // The mask at keys key .. key+lanes-1, broadcast from its own dims.
-  ExprRef MaskAt(const ExprRef& query, const ExprRef& key, int64_t active) {
+  ExprRef MaskAt(const ExprRef& query, const ExprRef& key, const ExprRef& active) {
     const ValueId mask = node_.operands[3];
     const int rank = workload_.graph()[mask].type.rank();
     const std::vector<ExprRef> at = {b_, h_, query, key};
-    Point point{{at.end() - rank, at.end()}, rank - 1, lanes_, nullptr};
-    if (active != 0) point.active = ir::Int(active);
+    Point point{{at.end() - rank, at.end()}, rank - 1, lanes_, active};
     if (rank == 0) point = Point{};
     const ExprRef value = fused_.Emit(mask, point);
     return value->type.lanes == lanes_ ? value : ir::MakeBroadcast(value, lanes_);
@@ -279,7 +329,8 @@ class AttentionEmitter {
     const double infinity = std::numeric_limits<double>::infinity();
     const ExprRef scale = ir::Float(DType::kF32, problem_.scale, lanes_);
     Start(-infinity);
-    SweepRow(r, [&](const ExprRef& key, const ExprRef& slot, const ExprRef& j, int64_t active) {
+    SweepRow(r, [&](const ExprRef& key, const ExprRef& slot, const ExprRef& j,
+                    const ExprRef& active) {
       ExprRef x = builder_.Load(s_, slot, lanes_);
       x = problem_.masked ? ir::MakeApply(ScalarOp::kFma, {x, scale, MaskAt(query, key, active)})
                           : Do(ScalarOp::kMul, x, scale);
@@ -289,7 +340,7 @@ class AttentionEmitter {
     });
     builder_.Set(stat_, ir::Int(0), ir::MakeBroadcast(Total(ScalarOp::kMax), lanes_));
     Start(0);
-    SweepRow(r, [&](const ExprRef&, const ExprRef& slot, const ExprRef& j, int64_t active) {
+    SweepRow(r, [&](const ExprRef&, const ExprRef& slot, const ExprRef& j, const ExprRef& active) {
       const ExprRef e =
           Once(ShiftedExp(builder_.Load(s_, slot, lanes_), builder_.Get(stat_, ir::Int(0))));
       builder_.Store(s_, slot, e);
@@ -310,10 +361,12 @@ class AttentionEmitter {
   RegisterTile output_;
   int64_t key_panel_ = 0, value_panel_ = 0;
   int64_t padded_keys_ = 0, padded_width_ = 0, padded_depth_ = 0;
+  int64_t held_keys_ = 0;  // of the values that are kept
   ir::BufferId k_ = 0, v_ = 0, q_ = 0, s_ = 0, inverse_ = 0;
   ir::BufferId acc_ = 0, stat_ = 0, now_ = 0;
   std::vector<ir::RowLoop> row_loops_;  // over the queries
   ExprRef b_, h_;
+  ExprRef count_;  // of keys
 };
 
 }  // namespace
@@ -333,8 +386,10 @@ std::optional<AttentionProblem> FindAttention(const Workload& workload) {
   if (anchor == graph::kNoValue) return std::nullopt;
   const Value& node = graph[anchor];
   if (node.type.NumElements() == 0) return std::nullopt;
+  const ValueId count = node.operands.size() > kCount ? node.operands[kCount] : graph::kNoValue;
+  if (count != graph::kNoValue && !Fused::Covers(workload, count, {})) return std::nullopt;
   for (ValueId operand : node.operands) {
-    if (operand == graph::kNoValue) continue;
+    if (operand == graph::kNoValue || operand == count) continue;
     const DType dtype = ComputeType(graph[operand].type.dtype);
     if (dtype != DType::kF32 || !Fused::Covers(workload, operand, {})) return std::nullopt;
   }
@@ -347,6 +402,7 @@ std::optional<AttentionProblem> FindAttention(const Workload& workload) {
   const std::vector<int64_t>& v = graph[node.operands[2]].type.dims;
   AttentionProblem problem{anchor, q[0], q[1], q[2], v[2], q[3], v[3], node.Float("scale"), false};
   if (problem.keys == 0 || problem.depth == 0) return std::nullopt;
+  problem.counted = count != graph::kNoValue;
   problem.masked = node.operands.size() > 3 && node.operands[3] != graph::kNoValue;
   if (problem.masked) {
     const ValueId mask = node.operands[3];

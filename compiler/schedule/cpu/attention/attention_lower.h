@@ -15,6 +15,7 @@ struct AttentionProblem {
   int64_t depth = 1, width = 1;   // D of q and k, E of v
   double scale = 1;
   bool masked = false;
+  bool counted = false;  // the number of keys is an operand; `keys` is the most of them
 
   int64_t Heads() const { return batch * heads; }
   // Operations of both products; a multiply-add counts two.
