@@ -54,10 +54,13 @@ mlc_status mlc_ports_create(mlc_session* session) {
   const int64_t length_bytes = (image->sizes->length_count + 1) * (int64_t)sizeof(int32_t);
   session->ports = calloc((size_t)(inputs + image->output_count) + 1, sizeof(mlc_port));
   session->port_dims = calloc(axes + 1, sizeof(int64_t));
+  session->filled = calloc((size_t)inputs + 1, sizeof(int64_t));
   session->lengths = aligned_alloc(kAlignment, (size_t)Aligned(length_bytes));
-  if (session->ports == NULL || session->port_dims == NULL || session->lengths == NULL) {
+  if (session->ports == NULL || session->port_dims == NULL || session->filled == NULL ||
+      session->lengths == NULL) {
     return MLC_OUT_OF_MEMORY;
   }
+  for (int32_t i = 0; i < inputs; ++i) session->filled[i] = mlc_ports_most_bytes(image, 0, i);
   mlc_ports_resize(session);
   const mlc_status status = AllocateCopies(session, 0, inputs);
   return status == MLC_OK ? AllocateCopies(session, 1, image->output_count) : status;
@@ -66,6 +69,7 @@ mlc_status mlc_ports_create(mlc_session* session) {
 void mlc_ports_destroy(mlc_session* session) {
   free(session->ports);
   free(session->port_dims);
+  free(session->filled);
   free(session->lengths);
 }
 
@@ -152,8 +156,34 @@ static void Crop(const int64_t* of, const int64_t* in, int32_t rank, int64_t byt
   }
 }
 
-void mlc_ports_pad(const mlc_port* port, const mlc_port* plan, const void* from, void* to) {
-  Pad(port->dims, plan->dims, port->rank, ElementBytes(plan), from, to);
+/* Whether the elements of `port` are the first ones of `plan` in memory. */
+static int IsPrefix(const mlc_port* port, const mlc_port* plan) {
+  int32_t a = 0;
+  while (a < port->rank && plan->dims[a] == 1) ++a;
+  for (++a; a < port->rank; ++a) {
+    if (port->dims[a] != plan->dims[a]) return 0;
+  }
+  return 1;
+}
+
+void mlc_ports_fill(mlc_session* session, int32_t index) {
+  const int64_t bytes = session->image->inputs[index].bytes;
+  if (session->filled != NULL && session->filled[index] < bytes) session->filled[index] = bytes;
+}
+
+void mlc_ports_pad(mlc_session* session, int32_t index, const void* from, void* to) {
+  const mlc_port* plan = &session->image->inputs[index];
+  const mlc_port* port = mlc_session_input(session, index);
+  if (!IsPrefix(port, plan)) {
+    mlc_ports_fill(session, index);
+    Pad(port->dims, plan->dims, port->rank, ElementBytes(plan), from, to);
+    return;
+  }
+  int64_t* filled = &session->filled[index];
+  const int64_t end = *filled < plan->bytes ? *filled : plan->bytes;
+  memcpy(to, from, (size_t)port->bytes);
+  if (end > port->bytes) memset((char*)to + port->bytes, 0, (size_t)(end - port->bytes));
+  if (*filled <= plan->bytes) *filled = port->bytes;
 }
 
 void mlc_ports_crop(const mlc_port* port, const mlc_port* plan, const void* from, void* to) {

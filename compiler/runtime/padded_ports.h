@@ -19,8 +19,11 @@ int64_t mlc_ports_most_bytes(const mlc_image* image, int is_output, int32_t inde
 /* The length that a row of 1 + dim_count numbers gives at the session's sizes. */
 int64_t mlc_length_now(const mlc_session* session, const int64_t* row);
 
-/* Copies `port` to the first elements of `plan`, the others of which become zero. */
-void mlc_ports_pad(const mlc_port* port, const mlc_port* plan, const void* from, void* to);
+/* Copies an input at the session's sizes to the first elements of its copy `to`, the others of
+   which become zero. Those that still are from the run before are not written again. */
+void mlc_ports_pad(mlc_session* session, int32_t index, const void* from, void* to);
+/* The copy of the input was written as a whole. */
+void mlc_ports_fill(mlc_session* session, int32_t index);
 /* Copies the first elements of `plan` to `port`. */
 void mlc_ports_crop(const mlc_port* port, const mlc_port* plan, const void* from, void* to);
 

@@ -221,8 +221,9 @@ static mlc_status TakeInput(mlc_session* session, const void* buffer, int32_t in
   void* taken = PlanBuffer(session, (void*)buffer, is_whole, 0, index);
   if (taken == NULL) return MLC_OUT_OF_MEMORY;
   if (!is_whole) {
-    mlc_ports_pad(port, plan, buffer, taken);
+    mlc_ports_pad(session, index, buffer, taken);
   } else if (taken != buffer) {
+    mlc_ports_fill(session, index);
     memcpy(taken, buffer, (size_t)plan->bytes);
   }
   session->inputs[index] = taken;

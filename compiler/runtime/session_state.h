@@ -31,6 +31,7 @@ struct mlc_session {
      that is smaller than the plan's is padded or cropped. */
   mlc_port* ports;
   int64_t* port_dims;
+  int64_t* filled;  /* by input: the bytes of its copy behind which all are zero */
   int32_t* lengths; /* what the hidden input holds */
   /* The same library's phases at the session's sizes, of all steps of `image`. */
   mlc_phase* phases;
