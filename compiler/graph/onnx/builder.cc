@@ -16,6 +16,8 @@ namespace {
 // file must not unfold into gigabytes here.
 constexpr int64_t kMaxFoldedBytes = int64_t{1} << 20;
 constexpr int64_t kMaxFoldedOperandBytes = int64_t{16} << 20;
+// Shape arithmetic is this small at every size of a model.
+constexpr int64_t kAlwaysFoldedBytes = 4096;
 
 const TensorType kUnknownType;
 
@@ -177,8 +179,14 @@ ValueId Builder::Add(Value value) {
   value.type = *std::move(type);
   const Result<int64_t> elements = CheckedElements(value.type.dims, value.type.dtype, "its result");
   if (!elements.ok()) return Fail(elements.status());
-  if (Foldable(*this, value)) return Fold(value);
-  return graph_->Add(std::move(value));
+  return MayFold(value) ? Fold(value) : graph_->Add(std::move(value));
+}
+
+bool Builder::MayFold(const Value& value) {
+  const bool is_foldable = Foldable(*this, value);
+  if (folds_ == nullptr) return is_foldable;
+  const bool may = folds_->May(is_foldable);
+  return BytesOf(value.type) <= kAlwaysFoldedBytes ? is_foldable : may && is_foldable;
 }
 
 ValueId Builder::Constant(TensorDataRef data, std::string name) {

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "compiler/graph/graph.h"
+#include "compiler/graph/onnx/folds.h"
 
 namespace mlc::graph::onnx {
 
@@ -20,7 +21,8 @@ using Dims = std::vector<int64_t>;
 
 class Builder {
  public:
-  explicit Builder(Graph& graph) : graph_(&graph) {}
+  // `folds` may be null.
+  explicit Builder(Graph& graph, Folds* folds = nullptr) : graph_(&graph), folds_(folds) {}
 
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }
@@ -93,10 +95,12 @@ class Builder {
   friend DType StoredTypeOf(const Builder& b, ValueId id);
   friend void RememberStoredType(Builder& b, ValueId id, DType dtype);
 
+  bool MayFold(const Value& value);
   ValueId Fold(const Value& value);
   TensorDataRef DataOf(ValueId id);
 
   Graph* graph_;
+  Folds* folds_;
   Status status_;
   std::map<ValueId, DType> stored_types_;
 };

@@ -20,6 +20,7 @@ Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options,
   const Preflight preflight = MLC_TRY(CheckModel(model, options.max_nodes));
   MLC_TRY(UnsupportedStatus(preflight.unsupported));
   ExternalFiles external(path);
+  if (options.folds != nullptr) options.folds->Begin();
   Importer importer(model, preflight.functions, file, external, options);
   Graph graph = MLC_TRY(importer.Run(counted));
   if (files != nullptr) {

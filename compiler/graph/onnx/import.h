@@ -18,6 +18,7 @@
 
 namespace mlc::graph::onnx {
 
+class Folds;
 class MappedFile;
 
 struct ImportOptions {
@@ -37,6 +38,8 @@ struct ImportOptions {
   int64_t max_values = 2'000'000;
   // Most bytes of decoded weights (see DecodedWeights).
   int64_t max_decoded_bytes = int64_t{1} << 36;
+  // Of several reads of a model at different sizes (folds.h); null: of this one alone.
+  std::shared_ptr<Folds> folds = nullptr;
 };
 
 // The name of the graph's last output if shapes of the model depend on data: i64, a count for each

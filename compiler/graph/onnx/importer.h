@@ -39,7 +39,7 @@ class Importer {
         files_(files),
         options_(options),
         notes_(notes),
-        builder_(graph_),
+        builder_(graph_, options.folds.get()),
         decoded_(options.max_decoded_bytes),
         counted_(options.bounded_shapes, options.counted_lengths) {}
 

@@ -122,7 +122,7 @@ Status Importer::NoteFailure(const NodeMessage& node, const Status& failure, Sco
                  instead},
                 NameOf(node));
   }
-  builder_ = Builder(graph_);
+  builder_ = Builder(graph_, options_.folds.get());
   const bool is_of_model = scope.outer == nullptr && scope.call == nullptr;
   for (const std::string_view output : node.outputs) {
     if (output.empty()) continue;
