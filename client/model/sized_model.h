@@ -29,6 +29,9 @@ class SizedModel {
   // front::SmallerSizes says. Empty without a range.
   std::vector<std::vector<int64_t>> SmallerSizes(size_t at) const;
   Result<front::Model> TakeSmaller(size_t at, const std::vector<int64_t>& smaller) const;
+  // Whether the model at the largest sizes computes what it computes at those of the combination,
+  // with the same masks. False without a range.
+  bool IsInLargest(size_t at) const { return ranged_ && ranged_->in_largest[at]; }
   // Null: there is no range.
   const graph::RangeForms* forms() const { return ranged_ ? &ranged_->forms : nullptr; }
 

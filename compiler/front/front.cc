@@ -8,6 +8,7 @@
 #include "compiler/front/bounded_model.h"
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/passes/decode_weights.h"
+#include "compiler/graph/passes/hide_keys.h"
 #include "compiler/graph/passes/integer_products.h"
 #include "compiler/graph/passes/merge_scales.h"
 #include "compiler/graph/passes/pad_channels.h"
@@ -21,6 +22,7 @@ namespace {
 // Around the logical passes, and before the physical ones, stand those that options ask for.
 constexpr std::string_view kDecodeWeights = "decode_weights";
 constexpr std::string_view kIntegerProducts = "integer_products";
+constexpr std::string_view kHideKeys = "hide_keys";
 constexpr std::string_view kMergeScales = "merge_scales";
 constexpr std::string_view kPrecision = "precision";
 constexpr std::string_view kPadChannels = "pad_channels";
@@ -29,8 +31,8 @@ constexpr double kRoundedTolerance = 2e-2;
 
 bool IsLogical(std::string_view name) {
   const auto names = graph::PhysicalPassNames();
-  return name != kDecodeWeights && name != kIntegerProducts && name != kMergeScales &&
-         name != kPrecision && name != kPadChannels &&
+  return name != kDecodeWeights && name != kIntegerProducts && name != kHideKeys &&
+         name != kMergeScales && name != kPrecision && name != kPadChannels &&
          std::find(names.begin(), names.end(), name) == names.end();
 }
 
@@ -77,6 +79,7 @@ graph::PhysicalOptions PhysicalPart(const FrontOptions& options, PassTrace* trac
   // A tolerance that the user names holds for all of them.
   if (!options.tolerance) result.rounded_tolerance = kRoundedTolerance;
   result.rules = options.rules;
+  result.rules.keeps_order = options.takes_ranges;
   result.fuse_residuals = !options.skip.contains(graph::kFuseResiduals);
   result.after_pass = [&options, trace](const graph::PhysicalReport& report,
                                         const graph::Graph& graph) {
@@ -141,6 +144,7 @@ double ToleranceOf(const FrontOptions& options) {
 std::vector<std::string> PassNames() {
   std::vector<std::string> names = {std::string(kDecodeWeights), std::string(kIntegerProducts)};
   for (const graph::Pass& pass : graph::Passes()) names.emplace_back(pass.name);
+  names.emplace_back(kHideKeys);
   names.emplace_back(kDecodeWeights);
   names.emplace_back(kMergeScales);
   names.emplace_back(kPrecision);
@@ -170,6 +174,9 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
                                 report.values_after, report.notes});
     }
   }
+  MLC_TRY(RunOptional(kHideKeys, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
+    return options.takes_ranges ? graph::HideKeys(at) : Result<bool>(false);
+  }));
   MLC_TRY(RunOptional(kDecodeWeights, graph, options, trace,
                       [&](graph::Graph& at) { return graph::DecodeOtherWeights(at); }));
   MLC_TRY(RunOptional(kMergeScales, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
@@ -197,7 +204,9 @@ Result<Model> ReadModel(const std::string& path, const graph::onnx::ImportOption
 }
 
 Result<graph::Program> CompileModel(Model model, const FrontOptions& options, PassTrace* trace) {
-  graph::Program program = MLC_TRY(BuildProgram(std::move(model.graph), options, trace));
+  FrontOptions own = options;
+  own.takes_ranges = model.takes_ranges;
+  graph::Program program = MLC_TRY(BuildProgram(std::move(model.graph), own, trace));
   program.counted = std::move(model.counted);
   // The passes have read the weights; packing and evaluation read them again, one by one.
   for (const graph::onnx::MappedFileRef& file : model.files) file->DropPages();

@@ -39,6 +39,9 @@ struct FrontOptions {
   // Products read weights of few bits as they are packed; other precisions than the model's decode
   // all of them.
   bool reads_packed_weights = false;
+  // The model takes ranges of sizes: attention reads no more keys than there are, and values keep
+  // their order (PlaceRules::keeps_order).
+  bool takes_ranges = false;
   // Names of logical passes, integer_products, merge_scales, pad_channels or fuse_residuals, to
   // leave out.
   std::set<std::string, std::less<>> skip;
@@ -84,6 +87,7 @@ struct Model {
   graph::Graph graph;
   std::vector<std::shared_ptr<const graph::onnx::MappedFile>> files;
   graph::CountedOutputs counted = {};
+  bool takes_ranges = false;  // ranged_model.h
 };
 // With results whose shape depends on data as far as their most elements (bounded_model.h). Errors
 // as ImportOnnx's; UNIMPLEMENTED if such a result is read where its length matters too much.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/front/same_constants.h"
+#include "compiler/graph/onnx/folds.h"
 #include "compiler/graph/ranged/length_masks.h"
 #include "compiler/graph/ranged/prefix.h"
 #include "compiler/graph/tensor_io.h"
@@ -132,9 +133,11 @@ Status JoinStatus(const graph::Value& node) {
 // A combination of classes, and the sizes that run in it.
 class ClassReader {
  public:
-  ClassReader(const std::string& path, const graph::onnx::ImportOptions& import,
-              const std::vector<RangedDim>& dims)
-      : path_(path), import_(import), dims_(dims) {}
+  ClassReader(const std::string& path, graph::onnx::ImportOptions import,
+              const std::vector<RangedDim>& dims, std::shared_ptr<graph::onnx::Folds> folds)
+      : path_(path), import_(std::move(import)), dims_(dims) {
+    import_.folds = std::move(folds);
+  }
 
   Result<Model> Read(const Sizes& sizes) const {
     graph::onnx::ImportOptions import = import_;
@@ -208,7 +211,7 @@ class ClassReader {
   }
 
   const std::string& path_;
-  const graph::onnx::ImportOptions& import_;
+  graph::onnx::ImportOptions import_;
   const std::vector<RangedDim>& dims_;
 };
 
@@ -241,6 +244,22 @@ void ShareNeeds(const std::vector<RangedDim>& dims, RangedModel& ranged) {
   }
 }
 
+// Before masks are added.
+bool IsInLargest(const RangedModel& ranged, size_t at) {
+  const Model &model = ranged.models[at], &largest = ranged.models.back();
+  const std::vector<graph::MaskedNeed>& masked = ranged.needs.back();
+  if (!SameNodes(model.graph, largest.graph) || ranged.needs[at] != masked) return false;
+  const Result<graph::Needs> needs =
+      graph::ProvePrefix(model.graph, largest.graph, SameOfFiles(model, largest));
+  if (!needs.ok()) return false;
+  return std::ranges::all_of(*needs, [&](const auto& entry) {
+    const auto found = std::ranges::find(masked, entry.first, &graph::MaskedNeed::need);
+    if (found == masked.end()) return false;
+    const auto length = static_cast<size_t>(found->length);
+    return ranged.forms.lengths[length].At(ranged.classes[at]) == entry.second;
+  });
+}
+
 std::vector<Sizes> Lists(const std::vector<RangedDim>& dims, Sizes RangedDim::*list) {
   std::vector<Sizes> lists;
   for (const RangedDim& dim : dims) lists.push_back(dim.*list);
@@ -266,9 +285,12 @@ Result<RangedModel> ReadRangedModel(const std::string& path,
                                     const graph::onnx::ImportOptions& import,
                                     const std::vector<RangedDim>& dims) {
   MLC_TRY(CheckCount(dims));
-  const ClassReader reader(path, import, dims);
   RangedModel ranged;
+  ranged.folds = std::make_shared<graph::onnx::Folds>();
+  const ClassReader reader(path, import, dims, ranged.folds);
   ranged.classes = Combinations(Lists(dims, &RangedDim::classes));
+  // What this one computes, all sizes compute.
+  MLC_TRY(reader.Read(ranged.classes.back()).status());
   PortLengths ports;
   for (const Sizes& classes : ranged.classes) {
     ranged.models.push_back(MLC_TRY(reader.Read(classes)));
@@ -277,6 +299,11 @@ Result<RangedModel> ReadRangedModel(const std::string& path,
   }
   MLC_TRY(ports.Fit(ranged.models.front().graph, ranged.forms));
   ShareNeeds(dims, ranged);
+  for (size_t c = 0; c + 1 < ranged.models.size(); ++c) {
+    ranged.in_largest.push_back(IsInLargest(ranged, c));
+  }
+  ranged.in_largest.push_back(true);
+  for (Model& model : ranged.models) model.takes_ranges = true;
   const auto count = static_cast<int64_t>(ranged.forms.lengths.size());
   for (size_t c = 0; count > 0 && c < ranged.models.size(); ++c) {
     MLC_TRY(graph::AddLengthMasks(ranged.models[c].graph, ranged.needs[c], count));
@@ -305,7 +332,8 @@ std::vector<Sizes> SmallerSizes(const std::vector<RangedDim>& dims, const Sizes&
 Result<Model> ReadSmaller(const std::string& path, const graph::onnx::ImportOptions& import,
                           const std::vector<RangedDim>& dims, const RangedModel& ranged,
                           size_t class_at, const Sizes& sizes) {
-  Model model = MLC_TRY(ClassReader(path, import, dims).Read(sizes));
+  Model model = MLC_TRY(ClassReader(path, import, dims, ranged.folds).Read(sizes));
+  model.takes_ranges = true;
   const auto count = static_cast<int64_t>(ranged.forms.lengths.size());
   if (count == 0) return model;
   MLC_TRY(graph::AddLengthMasks(model.graph, ranged.needs[class_at], count));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,10 @@ struct RangedModel {
   std::vector<Model> models;                  // one a combination
   // What each of them was masked for.
   std::vector<std::vector<graph::MaskedNeed>> needs;
+  // Whether the largest of them computes this one's results, too, and both have the same masks.
+  std::vector<bool> in_largest;
   graph::RangeForms forms;
+  std::shared_ptr<graph::onnx::Folds> folds;  // of all reads of the model
 };
 
 // `import` has the sizes of the other dimensions. UNIMPLEMENTED if the model cannot run padded: the

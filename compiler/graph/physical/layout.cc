@@ -21,6 +21,7 @@ class LayoutSearch {
       : graph_(graph),
         orders_(static_cast<size_t>(graph.size())),
         users_(graph.Users()),
+        keeps_order_(rules.keeps_order),
         cost_(graph, orders_, rules) {}
 
   const std::vector<Order>& Run() {
@@ -38,6 +39,13 @@ class LayoutSearch {
  private:
   bool Chosen(ValueId id) const { return !IsSource(graph_[id]) && !IsViewOp(graph_[id]); }
 
+  // Whether a value starts with the order of a view.
+  bool Follows(const Value& node, ValueId view) const {
+    if (!IsViewOp(graph_[view])) return false;
+    if (NormalisesImage(node)) return true;
+    return keeps_order_ && graph_[view].type.dims == node.type.dims && cost_.IsWhole(view);
+  }
+
   // Windows start channels-last, pointwise values like their first full operand, norms of images
   // like theirs even if it is a view, others dense.
   void Start() {
@@ -51,7 +59,7 @@ class LayoutSearch {
         for (ValueId operand : node.operands) {
           if (operand == kNoValue || graph_[operand].type.rank() != node.type.rank()) continue;
           const Order& theirs = orders_[static_cast<size_t>(operand)];
-          const bool seen = NormalisesImage(node) && IsViewOp(graph_[operand]);
+          const bool seen = Follows(node, operand);
           if (theirs.empty() && !seen) continue;
           order = seen ? cost_.OrderOf(operand) : theirs;
           break;
@@ -115,6 +123,7 @@ class LayoutSearch {
   const Graph& graph_;
   std::vector<Order> orders_;
   std::vector<std::vector<ValueId>> users_;
+  const bool keeps_order_;
   LayoutCost cost_;
 };
 

@@ -102,6 +102,18 @@ std::vector<int> LayoutCost::OrderOf(ValueId view) const {
   return order;
 }
 
+bool LayoutCost::IsWhole(ValueId view) const {
+  ValueId root = view;
+  while (IsViewOp(graph_[root])) root = graph_[root].operands[0];
+  if (graph_[root].op == Op::kConstant) return false;
+  const TensorType type = Locate(view).type;
+  const std::vector<int64_t> strides = type.EffectiveStrides();
+  for (size_t a = 0; a < strides.size(); ++a) {
+    if (strides[a] == 0 && type.dims[a] > 1) return false;
+  }
+  return true;
+}
+
 double LayoutCost::ProducerCost(const Value& node, const StridedView& result) const {
   const bool scattered = node.op == Op::kResize && rules_.resizes_by_element;
   const double factor = scattered ? kScatteredFactor : kAgainstGrainFactor;

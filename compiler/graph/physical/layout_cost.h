@@ -24,6 +24,8 @@ class LayoutCost {
   double OfSeen(ValueId value, const StridedView& view) const { return UsersCost(value, view); }
   // The memory order of a view under the current orders.
   std::vector<int> OrderOf(ValueId view) const;
+  // Whether a view of a computed value repeats no element.
+  bool IsWhole(ValueId view) const;
 
  private:
   double ProducerCost(const Value& node, const StridedView& result) const;

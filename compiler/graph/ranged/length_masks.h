@@ -15,6 +15,8 @@ inline constexpr char kLengthsInput[] = "lengths";
 struct MaskedNeed {
   Need need;
   int length = 0;  // its place among the lengths
+
+  friend bool operator==(const MaskedNeed&, const MaskedNeed&) = default;
 };
 
 // Masks are exact: with lengths as long as the graph's own, results are those of the graph. The
