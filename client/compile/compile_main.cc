@@ -288,11 +288,10 @@ Result<ExitCode> CompileOneSize(const CompileOptions& options, const DimSizes& s
 // What the plans of a library of several sizes are collected in.
 struct Collected {
   SizedModel model;
-  package::PlanMerger merger;
   SharedLayouts layouts;
-  SharedKernels kernels;
-  package::LockFile lock = {};  // of all classes
-  std::string notes = "";       // why a variant is not the usual one
+  std::vector<ClassPlan> plans = {};  // the largest sizes first
+  package::LockFile lock = {};        // of all classes
+  std::string notes = "";             // why a variant is not the usual one
 };
 
 Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, Source& source,
@@ -306,14 +305,29 @@ Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, 
   if (!note.empty()) {
     all.notes = sizes.TextAt(at) + ": " + note + (all.notes.empty() ? "" : "\n") + all.notes;
   }
-  ClassPlan plan{std::move(variant.program), std::move(variant.choices), {}};
+  ClassPlan plan{
+      std::move(variant.program), std::move(variant.choices), {}, all.model.IsInLargest(at)};
   if (all.model.forms() != nullptr) {
     plan.rows = MLC_TRY(RowsOfClass(all.model, at, plan.program, front));
     all.lock.choices.merge(LockOf(plan.program, target, plan.choices).choices);
-    all.kernels.Share(plan, HiddenInputOf(all.model, plan.program));
   }
-  return all.merger.Add(sizes.SizesAt(at), std::move(plan.program), plan.choices,
-                        std::move(plan.rows));
+  all.plans.push_back(std::move(plan));
+  return {};
+}
+
+Result<package::MergedPrograms> Merge(const DimSizes& sizes, const target::Target& target,
+                                      Collected& all) {
+  package::PlanMerger merger(sizes.varying, RangesOf(sizes, all.model));
+  if (all.model.forms() != nullptr) {
+    SharedKernels kernels(target, sizes.varying.size());
+    kernels.Share(all.plans, HiddenInputOf(all.model, all.plans.front().program));
+  }
+  size_t at = all.plans.size();
+  for (ClassPlan& plan : all.plans) {
+    MLC_TRY(merger.Add(sizes.SizesAt(--at), std::move(plan.program), plan.choices,
+                       std::move(plan.rows)));
+  }
+  return merger.Take();
 }
 
 Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& sizes,
@@ -330,16 +344,14 @@ Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& siz
     log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
     records = MakeLogSource(*log, target.ClassText());
   }
-  SizedModel model = MLC_TRY(SizedModel::Open(options.model, sizes, constants));
-  package::PlanMerger merger(sizes.varying, RangesOf(sizes, model));
-  Collected all{std::move(model), std::move(merger), SharedLayouts(target, records.get()),
-                SharedKernels(target, sizes.varying.size())};
+  Collected all{MLC_TRY(SizedModel::Open(options.model, sizes, constants)),
+                SharedLayouts(target, records.get())};
   // The largest sizes, which take the longest, come first: the others share their layouts.
   for (size_t i = sizes.combinations.size(); i-- > 0;) {
     const Status added = AddPlan(options, sizes, i, source, target, front, all);
     if (!added.ok()) return added.WithPrefix("with " + sizes.TextAt(i));
   }
-  const package::MergedPrograms merged = MLC_TRY(all.merger.Take());
+  const package::MergedPrograms merged = MLC_TRY(Merge(sizes, target, all));
   const package::LibraryOptions library = LibraryOptionsOf(options, Variable);
   const package::LibraryReport written = MLC_TRY(package::WriteLibrary(merged, target, library));
   return Report(options, library.name,

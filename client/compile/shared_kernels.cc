@@ -1,17 +1,10 @@
 #include "client/compile/shared_kernels.h"
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
 #include <utility>
 
-#include "client/compile/choose_kernels.h"
-#include "compiler/backend/backend.h"
-#include "compiler/graph/ranged/step_rows.h"
-#include "compiler/ir/limit_loops.h"
-#include "compiler/package/row_limits.h"
-#include "compiler/schedule/cuda/user_kernel/user_kernel.h"
-#include "compiler/schedule/space/family.h"
+#include "client/compile/fewest_kernels.h"
+#include "client/compile/first_rows.h"
 
 namespace mlc::client {
 
@@ -19,70 +12,24 @@ namespace {
 
 using graph::Placement;
 
-// Whether values of the smaller type are the first rows of those of the larger one, in memory.
-bool AreFirstRows(const graph::TensorType& smaller, const graph::TensorType& larger) {
-  if (smaller == larger) return true;
-  if (smaller.dtype != larger.dtype || smaller.rank() != larger.rank()) return false;
-  const int axis = graph::RowAxis(larger);
-  const std::vector<int64_t> a = smaller.EffectiveStrides(), b = larger.EffectiveStrides();
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (static_cast<int>(i) != axis && smaller.dims[i] != larger.dims[i]) return false;
-    if (smaller.dims[i] > 1 && a[i] != b[i]) return false;
-  }
-  return true;
-}
-
-bool AreFirstRows(const std::vector<graph::Port>& smaller, const std::vector<graph::Port>& larger) {
-  return std::equal(
-      smaller.begin(), smaller.end(), larger.begin(), larger.end(),
-      [](const graph::Port& a, const graph::Port& b) { return AreFirstRows(a.type, b.type); });
-}
-
 const graph::Task& TaskOf(const graph::Program& program, size_t step) {
   return program.tasks[static_cast<size_t>(program.steps[step].task)];
 }
 
-bool AreFirstRows(const graph::Workload& smaller, const graph::Workload& larger) {
-  const auto same = [&](const std::vector<graph::ValueId>& ids) {
-    return std::ranges::all_of(ids, [&](graph::ValueId id) {
-      return AreFirstRows(smaller.graph()[id].type, larger.graph()[id].type);
-    });
-  };
-  return same(smaller.operands()) && same(smaller.outputs());
+const package::Choice& ChoiceOf(const ClassPlan& plan, size_t step) {
+  return plan.choices[static_cast<size_t>(plan.program.steps[step].task)];
 }
 
-bool SameBytes(const graph::TensorData& a, const graph::TensorData& b) {
-  return a.bytes.size() == b.bytes.size() &&
-         (a.bytes.data() == b.bytes.data() ||
-          std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0);
+bool IsSame(const ClassPlan& a, const ClassPlan& b, size_t step) {
+  return TaskOf(a.program, step).workload.digest() == TaskOf(b.program, step).workload.digest();
 }
 
-// Whether the larger program's steps read the same constants.
-bool SameConstants(const graph::Program& smaller, const graph::Program& larger, size_t step) {
-  const std::vector<Placement>& a = smaller.steps[step].operands;
-  const std::vector<Placement>& b = larger.steps[step].operands;
-  for (size_t k = 0; k < a.size(); ++k) {
-    if (a[k].kind != Placement::Kind::kConstant) continue;
-    if (a[k].byte_offset != b[k].byte_offset ||
-        !SameBytes(*smaller.constants[static_cast<size_t>(a[k].index)],
-                   *larger.constants[static_cast<size_t>(b[k].index)])) {
-      return false;
-    }
+std::vector<Digest> DigestsOf(const graph::Program& program) {
+  std::vector<Digest> digests;
+  for (const graph::TensorDataRef& data : program.constants) {
+    digests.push_back(DigestOf(std::span(data->bytes)));
   }
-  return true;
-}
-
-std::optional<double> EstimatedNs(const graph::Workload& workload, const target::Target& target,
-                                  const schedule::Config& config) {
-  const schedule::Family* family = schedule::FindFamily(config.family);
-  if (family == nullptr || !family->Accepts(workload, target)) return std::nullopt;
-  return backend::BackendOf(target)
-      .estimate(family->Facts(workload, target, config), target)
-      .total_ns;
-}
-
-bool IsSame(const graph::Program& a, const graph::Program& b, size_t step) {
-  return TaskOf(a, step).workload.digest() == TaskOf(b, step).workload.digest();
+  return digests;
 }
 
 // Puts a task and its kernel into a program under construction; the place of an equal one.
@@ -101,10 +48,10 @@ int PlaceOf(ClassPlan& plan, const graph::Task& task, const package::Choice& cho
   return static_cast<int>(found - tasks.begin());
 }
 
-// A step of its own in the memory of the larger program, but for constants.
-graph::Step MovedStep(const graph::Program& own, const graph::Step& larger, size_t step,
+// A step of a class in the memory of the largest one, but for constants.
+graph::Step MovedStep(const graph::Program& own, const graph::Step& largest, size_t step,
                       graph::Program& into) {
-  graph::Step moved = larger;
+  graph::Step moved = largest;
   const std::vector<Placement>& operands = own.steps[step].operands;
   for (size_t k = 0; k < operands.size(); ++k) {
     if (operands[k].kind != Placement::Kind::kConstant) continue;
@@ -115,118 +62,151 @@ graph::Step MovedStep(const graph::Program& own, const graph::Step& larger, size
   return moved;
 }
 
+// Steps that have one task in each class.
+std::vector<std::vector<size_t>> StepsByTasks(std::span<const ClassPlan* const> plans) {
+  std::map<std::vector<int>, size_t> groups;
+  std::vector<std::vector<size_t>> steps;
+  for (size_t s = 0; s < plans.front()->program.steps.size(); ++s) {
+    std::vector<int> tasks;
+    for (const ClassPlan* plan : plans) tasks.push_back(plan->program.steps[s].task);
+    const auto [entry, is_new] = groups.try_emplace(std::move(tasks), steps.size());
+    if (is_new) steps.emplace_back();
+    steps[entry->second].push_back(s);
+  }
+  return steps;
+}
+
 }  // namespace
 
-const SharedKernels::Loops& SharedKernels::LoopsOf(const graph::Workload& workload,
-                                                   const package::Choice& choice) {
-  const auto [entry, is_new] = loops_.try_emplace(workload.digest());
-  Loops& loops = entry->second;
-  if (!is_new || schedule::IsUserKernel(choice.config)) return loops;
-  Result<schedule::LoweredKernel> lowered = schedule::LowerConfig(workload, target_, choice.config);
-  if (!lowered.ok()) return loops;  // the build says why
-  package::TaskKernel kernel;
-  kernel.lowered = *std::move(lowered);
-  const std::vector<int64_t> row_elements = package::RowElementsOf(workload, kernel);
-  const ir::Kernel limited =
-      ir::LimitLoops(kernel.lowered.kernel, kernel.lowered.row_loops, row_elements);
-  loops.phases = ir::StoredRows(limited, row_elements);
-  loops.extents = codegen::LayoutOf(limited).phase_extents;
-  const graph::TensorType& type = workload.graph()[workload.outputs()[0]].type;
-  const int axis = graph::RowAxis(type);
-  if (axis >= 0) loops.rows = type.dims[static_cast<size_t>(axis)];
-  if (limited.limit < 0) return loops;
-  for (const ir::RowLoop& loop : kernel.lowered.row_loops) {
-    loops.tile = std::max(loops.tile, loop.rows);
-  }
-  return loops;
+bool SharedKernels::Fits(const ClassPlan& plan, const ClassPlan& largest, int hidden_input) {
+  const graph::Program &own = plan.program, &whole = largest.program;
+  return graph::RowsOfSteps(own, whole, hidden_input) && AreFirstRows(own.inputs, whole.inputs) &&
+         AreFirstRows(own.outputs, whole.outputs) &&
+         graph::SourcesOf(own) == graph::SourcesOf(whole);
 }
 
-// Of the time of all rows; 1 if no loop has a bound. The last phase is what takes the time.
-double SharedKernels::ShareOfTime(const Loops& loops, int64_t rows) const {
-  if (loops.phases.empty()) return 1;
-  double share = 1;
-  const ir::LoopRows& last = loops.phases.back();
-  int64_t iterations = loops.extents.back();
-  if (last.bounds()) {
-    const auto group = static_cast<int64_t>(last.first.size());
-    iterations = iterations / group * last.RunsFor(rows);
-    share = static_cast<double>(last.RunsFor(rows)) / static_cast<double>(group);
+SharedKernels::Chain SharedKernels::ChainOf(std::vector<const ClassPlan*> plans, int hidden_input) {
+  Chain chain;
+  const size_t steps = plans.front()->program.steps.size();
+  chain.sources = graph::SourcesOf(plans.front()->program);
+  for (size_t i = 0; i < plans.size(); ++i) {
+    chain.constants.push_back(DigestsOf(plans[i]->program));
+    chain.kernels.emplace_back(steps, i);
+    std::vector<Rows>& rows = chain.rows.emplace_back(i + 1);
+    for (size_t j = 0; j < i; ++j) {
+      rows[j] = graph::RowsOfSteps(plans[i]->program, plans[j]->program, hidden_input);
+    }
   }
-  if (loops.tile > 0) {
-    const double tiles = static_cast<double>((rows + loops.tile - 1) / loops.tile * loops.tile);
-    share = std::min(share, tiles / static_cast<double>(loops.rows));
-  }
-  // Whole iterations: one thread may have more of them than another.
-  const int64_t threads = target_.cpu().threads;
-  const int64_t rounds = (iterations + threads - 1) / threads;
-  return share * static_cast<double>(rounds * threads) /
-         static_cast<double>(std::max<int64_t>(iterations, 1));
+  chain.plans = std::move(plans);
+  return chain;
 }
 
-bool SharedKernels::IsFastEnough(const graph::Task& task, const package::Choice& choice,
-                                 const graph::Task& larger, const package::Choice& of_larger,
-                                 int64_t rows) {
-  const double share = ShareOfTime(LoopsOf(larger.workload, of_larger), rows);
-  if (IsTuned(choice) && IsTuned(of_larger)) {
-    return of_larger.expected_ns * share <= choice.expected_ns * kMostSlowerShared;
-  }
-  const auto own = EstimatedNs(task.workload, target_, choice.config);
-  const auto shared = EstimatedNs(larger.workload, target_, of_larger.config);
-  return own && shared && *shared * share <= *own * kMostSlowerShared;
-}
-
-bool SharedKernels::MayShare(const ClassPlan& larger, const ClassPlan& plan, size_t step,
-                             std::span<const int64_t> rows) {
-  const graph::Program &own = plan.program, &whole = larger.program;
-  const graph::Task &task = TaskOf(own, step), &of_larger = TaskOf(whole, step);
-  if (!SameConstants(own, whole, step)) return false;
-  if (IsSame(own, whole, step)) return true;
-  if (rows[step] < 0 || !AreFirstRows(task.workload, of_larger.workload)) return false;
-  // What a mask has set beyond the length is to be there up to the end of the larger class.
-  for (const graph::Source& source : sources_[step]) {
-    const auto from = static_cast<size_t>(source.step);
-    if (rows[from] < 0 && !IsSame(own, whole, from)) return false;
-  }
-  return IsFastEnough(task, plan.choices[static_cast<size_t>(own.steps[step].task)], of_larger,
-                      larger.choices[static_cast<size_t>(whole.steps[step].task)], rows[step]);
-}
-
-bool SharedKernels::ShareWith(const ClassPlan& larger, ClassPlan& plan, int hidden_input) {
-  const graph::Program &own = plan.program, &whole = larger.program;
-  const auto rows = graph::RowsOfSteps(own, whole, hidden_input);
-  if (!rows || !AreFirstRows(own.inputs, whole.inputs) ||
-      !AreFirstRows(own.outputs, whole.outputs)) {
+// Whether a step of class `of` may run the kernel of the class `with`. Elements beyond the length
+// are to be there up to the end of that class where a mask has set them or indices come from them.
+bool SharedKernels::MayShare(const Chain& chain, size_t step, size_t of, size_t with) {
+  const ClassPlan &own = *chain.plans[of], &larger = *chain.plans[with];
+  const Rows& rows = chain.rows[of][with];
+  if (!rows || !HaveSameAttributes(own.program, larger.program, step) ||
+      !AreFirstRows(own.program, larger.program, step) ||
+      !HasFirstConstants(own.program, chain.constants[of], larger.program, chain.constants[with],
+                         step)) {
     return false;
   }
-  sources_ = graph::SourcesOf(own);
-  if (sources_ != graph::SourcesOf(whole)) return false;
-  ClassPlan shared{whole, {}, plan.rows};
-  shared.program.tasks.clear();
-  shared.program.steps.clear();
-  shared.rows.resize(own.steps.size());
-  for (size_t s = 0; s < own.steps.size(); ++s) {
-    if (MayShare(larger, plan, s, *rows)) {
-      shared.program.steps.push_back(whole.steps[s]);
-      shared.program.steps.back().task = PlaceOf(
-          shared, TaskOf(whole, s), larger.choices[static_cast<size_t>(whole.steps[s].task)]);
-      if (IsSame(own, whole, s) || shared.rows[s]) continue;
-      shared.rows[s] = graph::SizeForm{(*rows)[s], std::vector<int64_t>(dims_, 0)};
-      continue;
-    }
-    graph::Step moved = MovedStep(own, whole.steps[s], s, shared.program);
-    moved.task =
-        PlaceOf(shared, TaskOf(own, s), plan.choices[static_cast<size_t>(own.steps[s].task)]);
-    shared.program.steps.push_back(std::move(moved));
-  }
-  plan = std::move(shared);
-  return true;
+  return std::ranges::all_of(chain.sources[step], [&](const graph::Source& source) {
+    const auto from = static_cast<size_t>(source.step);
+    if ((*rows)[from] >= 0 || IsSame(own, larger, from)) return true;
+    const size_t run = chain.kernels[of][from];
+    return run == with || (run < with && chain.rows[with][run]);
+  });
 }
 
-void SharedKernels::Share(ClassPlan& plan, int hidden_input) {
-  for (const ClassPlan& larger : larger_) {
-    if (ShareWith(larger, plan, hidden_input)) return;
+// By class `of`, for all of the steps.
+double SharedKernels::CostOf(const Chain& chain, std::span<const size_t> steps, size_t of,
+                             size_t with) {
+  const ClassPlan &own = *chain.plans[of], &larger = *chain.plans[with];
+  const size_t first = steps.front();
+  const graph::Task& task = TaskOf(own.program, first);
+  const package::Choice& choice = ChoiceOf(own, first);
+  if (of == with) return times_.Of(task, choice);
+  for (const size_t step : steps) {
+    if (!MayShare(chain, step, of, with)) return kNotAllowed;
   }
-  larger_.push_back(plan);
+  if (IsSame(own, larger, first)) return times_.Of(task, choice);
+  int64_t rows = (*chain.rows[of][with])[first];
+  for (const size_t step : steps) rows = std::min(rows, (*chain.rows[of][with])[step]);
+  const std::optional<double> shared =
+      times_.WithLarger(task, choice, TaskOf(larger.program, first), ChoiceOf(larger, first), rows);
+  const double slack = chain.slack_ns[of] / static_cast<double>(steps.size());
+  const bool is_fast_enough =
+      shared && *shared <= times_.Of(task, choice) * kMostSlowerShared + slack;
+  return is_fast_enough ? *shared : kNotAllowed;
+}
+
+void SharedKernels::ChooseKernels(Chain& chain) {
+  const std::vector<std::vector<size_t>> groups = StepsByTasks(chain.plans);
+  for (const ClassPlan* plan : chain.plans) {
+    double ns = 0;
+    for (size_t s = 0; s < plan->program.steps.size(); ++s) {
+      ns += times_.Of(TaskOf(plan->program, s), ChoiceOf(*plan, s));
+    }
+    chain.slack_ns.push_back(ns * kSlackOfClass / static_cast<double>(groups.size()));
+  }
+  const size_t count = chain.plans.size();
+  for (const std::vector<size_t>& steps : groups) {
+    std::vector<std::vector<double>> cost(count, std::vector<double>(count, kNotAllowed));
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t j = 0; j <= i; ++j) cost[i][j] = CostOf(chain, steps, i, j);
+    }
+    const std::vector<size_t> kernels = FewestKernels(cost);
+    for (const size_t step : steps) {
+      for (size_t i = 0; i < count; ++i) chain.kernels[i][step] = kernels[i];
+    }
+  }
+}
+
+ClassPlan SharedKernels::PlanOf(const Chain& chain, size_t of) const {
+  const ClassPlan &largest = *chain.plans.front(), &own = *chain.plans[of];
+  ClassPlan plan{largest.program, {}, own.rows, own.in_largest};
+  plan.program.tasks.clear();
+  plan.program.steps.clear();
+  plan.rows.resize(own.program.steps.size());
+  for (size_t s = 0; s < own.program.steps.size(); ++s) {
+    const size_t with = chain.kernels[of][s];
+    const ClassPlan& other = *chain.plans[with];
+    graph::Step step = largest.program.steps[s];
+    if (with != 0) step = MovedStep(other.program, step, s, plan.program);
+    step.task = PlaceOf(plan, TaskOf(other.program, s), ChoiceOf(other, s));
+    plan.program.steps.push_back(std::move(step));
+    if (with == of || IsSame(own, other, s) || plan.rows[s]) continue;
+    const int64_t rows = (*chain.rows[of][with])[s];
+    if (rows >= 0) plan.rows[s] = graph::SizeForm{rows, std::vector<int64_t>(dims_, 0)};
+  }
+  return plan;
+}
+
+void SharedKernels::Share(std::vector<ClassPlan>& plans, int hidden_input) {
+  std::vector<std::vector<size_t>> alike;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const auto found = std::ranges::find_if(alike, [&](const std::vector<size_t>& members) {
+      return plans[i].in_largest && plans[members.front()].in_largest &&
+             Fits(plans[i], plans[members.front()], hidden_input);
+    });
+    if (found == alike.end()) {
+      alike.push_back({i});
+    } else {
+      found->push_back(i);
+    }
+  }
+  for (const std::vector<size_t>& members : alike) {
+    if (members.size() == 1) continue;
+    std::vector<const ClassPlan*> of_chain;
+    for (const size_t i : members) of_chain.push_back(&plans[i]);
+    Chain chain = ChainOf(std::move(of_chain), hidden_input);
+    ChooseKernels(chain);
+    std::vector<ClassPlan> shared;
+    for (size_t i = 1; i < members.size(); ++i) shared.push_back(PlanOf(chain, i));
+    for (size_t i = 1; i < members.size(); ++i) plans[members[i]] = std::move(shared[i - 1]);
+  }
 }
 
 }  // namespace mlc::client

@@ -1,18 +1,21 @@
-// Keeps the code of a library that takes ranges small: a class runs the kernels of a larger one,
-// for the rows that it needs, where they are about as fast as its own. It then has the memory plan
-// of the larger class. Use it from one thread.
+// Keeps the code of a library that takes ranges small: classes run kernels of larger ones, for the
+// rows that they need, where these are about as fast as their own. For each task it looks for the
+// fewest kernels that serve all classes. A class that shares has the memory plan of the largest
+// class with the same steps. Use it from one thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/digest.h"
 #include "client/compile/bounded_steps.h"
+#include "client/compile/row_times.h"
 #include "compiler/graph/program.h"
 #include "compiler/graph/ranged/step_rows.h"
-#include "compiler/ir/stored_rows.h"
 #include "compiler/package/library.h"
 #include "compiler/target/target.h"
 
@@ -20,45 +23,48 @@ namespace mlc::client {
 
 // What a kernel of a larger class may take longer than one of the class itself.
 inline constexpr double kMostSlowerShared = 1.05;
+// What all kernels together may add to that, over the time of the class; each task has an equal
+// part of it. Steps that take no time worth speaking of share by it.
+inline constexpr double kSlackOfClass = 0.05;
 
 // What a class runs.
 struct ClassPlan {
   graph::Program program;
   std::vector<package::Choice> choices;
   StepRows rows;  // as package::Plan::rows
+  // Whether the largest class computes what this one does (SizedModel::IsInLargest).
+  bool in_largest = false;
 };
 
 class SharedKernels {
  public:
   // Borrows the target. `dims`: the number of dimensions that vary.
-  SharedKernels(const target::Target& target, size_t dims) : target_(target), dims_(dims) {}
+  SharedKernels(const target::Target& target, size_t dims) : times_(target), dims_(dims) {}
 
-  // The larger classes come first. `hidden_input`: as graph::RowsOfSteps takes it.
-  void Share(ClassPlan& plan, int hidden_input);
+  // Of all classes, no class before a larger one. `hidden_input`: as graph::RowsOfSteps takes it.
+  void Share(std::vector<ClassPlan>& plans, int hidden_input);
 
  private:
-  // Where the time of a kernel goes when it computes a part of its rows.
-  struct Loops {
-    std::vector<ir::LoopRows> phases;
-    std::vector<int64_t> extents;
-    int64_t rows = 1;  // of all
-    int64_t tile = 0;  // rows that are computed at once; 0: no loop inside of a phase has a limit
+  using Rows = std::optional<std::vector<int64_t>>;  // by step; none: not the same steps
+  // Classes with the same steps, the largest one first.
+  struct Chain {
+    std::vector<const ClassPlan*> plans;
+    std::vector<std::vector<Digest>> constants;       // their digests
+    std::vector<std::vector<Rows>> rows;              // rows[i][j]: of i with the kernels of j
+    std::vector<std::vector<graph::Source>> sources;  // by step
+    std::vector<std::vector<size_t>> kernels;         // by class and step: whose kernel it runs
+    std::vector<double> slack_ns;                     // by class, of a task
   };
 
-  bool ShareWith(const ClassPlan& larger, ClassPlan& plan, int hidden_input);
-  // Whether a step may run the larger class's kernel, for `rows[step]` rows.
-  bool MayShare(const ClassPlan& larger, const ClassPlan& plan, size_t step,
-                std::span<const int64_t> rows);
-  const Loops& LoopsOf(const graph::Workload& workload, const package::Choice& choice);
-  double ShareOfTime(const Loops& loops, int64_t rows) const;
-  bool IsFastEnough(const graph::Task& task, const package::Choice& choice,
-                    const graph::Task& larger, const package::Choice& of_larger, int64_t rows);
+  static bool Fits(const ClassPlan& plan, const ClassPlan& largest, int hidden_input);
+  static Chain ChainOf(std::vector<const ClassPlan*> plans, int hidden_input);
+  void ChooseKernels(Chain& chain);
+  double CostOf(const Chain& chain, std::span<const size_t> steps, size_t of, size_t with);
+  static bool MayShare(const Chain& chain, size_t step, size_t of, size_t with);
+  ClassPlan PlanOf(const Chain& chain, size_t of) const;
 
-  const target::Target& target_;
+  RowTimes times_;
   const size_t dims_;
-  std::vector<ClassPlan> larger_;                    // with memory plans of their own
-  std::map<Digest, Loops> loops_;                    // by workload
-  std::vector<std::vector<graph::Source>> sources_;  // of the class at hand
 };
 
 }  // namespace mlc::client

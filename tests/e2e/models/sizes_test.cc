@@ -160,6 +160,53 @@ TEST_F(Sizes, EverySizeOfARangeRunsAsEvaluated) {
       HasSubstr("length = 14 is not a size of this library, which has 2 to 13: compile it"));
 }
 
+// As attention over a sequence has it: the length is outermost in memory, so kernels of larger
+// classes serve smaller ones. A target of its own, since the analytic model decides.
+TEST_F(Sizes, ClassesOfARangeShareKernels) {
+  const auto tasks_of = [&](const std::string& lengths) {
+    const std::string library = folder_.path("shared" + lengths);
+    const Finished compiled = RunProgram(
+        {kCompile, "--model", model_, "--target",
+         "target v1 cpu arch=x86_64 isa=avx2 threads=2 l1=32768 l2=524288 l3=33554432", "--dim",
+         "batch=1", "--dim", "length=" + lengths, "--name", "m", "-o", library});
+    EXPECT_EQ(compiled.exit_code, 0) << compiled.output;
+    return ReportOf(library);
+  };
+  const Json ranged = tasks_of("2..96"), exact = tasks_of("96");
+  EXPECT_EQ(ranged["plans"].size(), 12u);
+  EXPECT_LE(ranged["tasks"].size(), 2 * exact["tasks"].size()) << ranged["tasks"].dump(1);
+  EXPECT_LE(ranged["code_bytes"], 2 * exact["code_bytes"].get<int64_t>());
+}
+
+// A part of a table whose length varies is computed when the model is read, or is not, by its size:
+// at all sizes as at the largest.
+TEST_F(Sizes, LargeKnownValuesAreTheSameNodesAtAllSizes) {
+  GraphParts parts;
+  parts.nodes = {Node("Shape", {"x"}, {"shape"}), Node("Gather", {"shape", "one"}, {"length"}),
+                 Node("Slice", {"table", "zero", "length", "zero"}, {"part"}),
+                 Node("Add", {"x", "part"}, {"sum"})};
+  parts.initializers = {Values("table", {600, 512}), IntTensor("one", {1}), IntTensor("zero", {0})};
+  parts.inputs = {ValueInfo("x", 1, Dim(1) + Dim("length") + Dim(512))};
+  parts.outputs = {FloatValue("sum", {})};
+  const std::string model = folder_.Write("table.onnx", Model(parts, 17));
+  const std::string library = folder_.path("table");
+  const Finished compiled =
+      RunProgram({kCompile, "--model", model, "--target", "cpu", "--threads", "1", "--dim",
+                  "length=505..518@518", "--name", "m", "-o", library});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.output;
+  for (const int64_t length : {505, 512, 513, 518}) {
+    const std::string inputs = folder_.path("table" + std::to_string(length));
+    std::filesystem::create_directory(inputs);
+    folder_.Write("table" + std::to_string(length) + "/input_0.pb", Values("x", {1, length, 512}));
+    const Finished evaluated =
+        RunProgram({kRun, "--reference", model, "--inputs", inputs, "--outputs",
+                    inputs + "/expected", "--dim", "length=" + std::to_string(length)});
+    ASSERT_EQ(evaluated.exit_code, 0) << evaluated.output;
+    const Finished checked = RunProgram(CheckOf(library, inputs));
+    EXPECT_EQ(checked.exit_code, 0) << length << ": " << checked.output;
+  }
+}
+
 // Rows behind one another in one axis: padding would lie between them.
 TEST_F(Sizes, ARangeThatPaddingWouldBreakIsRefused) {
   GraphParts parts;

@@ -1,0 +1,49 @@
+// Estimates what the kernel of a class takes when it computes a part of its rows. Not thread-safe;
+// borrows the target.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/digest.h"
+#include "compiler/graph/program.h"
+#include "compiler/ir/stored_rows.h"
+#include "compiler/package/library.h"
+#include "compiler/target/target.h"
+
+namespace mlc::client {
+
+class RowTimes {
+ public:
+  explicit RowTimes(const target::Target& target) : target_(target) {}
+
+  // Of all rows, as measured, or by the analytic model; 0: unknown. In nanoseconds.
+  double Of(const graph::Task& task, const package::Choice& choice) const;
+  // What the task of a smaller class takes with the kernel of a larger one that computes its first
+  // `rows` rows, -1: all of them. Both kernels are compared by measured times, or else by the
+  // analytic model. It is no less than the class's own; empty: unknown.
+  std::optional<double> WithLarger(const graph::Task& task, const package::Choice& choice,
+                                   const graph::Task& larger, const package::Choice& of_larger,
+                                   int64_t rows);
+
+ private:
+  // Where the time of a kernel goes when it computes a part of its rows.
+  struct Loops {
+    std::vector<ir::LoopRows> phases;
+    std::vector<int64_t> extents;
+    int64_t rows = 1;  // of all
+    int64_t tile = 0;  // rows that are computed at once; 0: no loop inside of a phase has a limit
+  };
+
+  const Loops& LoopsOf(const graph::Workload& workload, const package::Choice& choice);
+  double ShareOfTime(const Loops& loops, int64_t rows) const;
+  std::optional<double> Estimated(const graph::Workload& workload,
+                                  const package::Choice& choice) const;
+
+  const target::Target& target_;
+  std::map<Digest, Loops> loops_;  // by workload
+};
+
+}  // namespace mlc::client
