@@ -63,6 +63,14 @@ bool Foldable(const Builder& builder, const Value& value) {
   return bytes <= kMaxFoldedOperandBytes;
 }
 
+// `folds` may be null.
+bool MayFold(const Builder& builder, const Value& value, Folds* folds) {
+  const bool is_foldable = Foldable(builder, value);
+  if (folds == nullptr) return is_foldable;
+  const bool may = folds->May(is_foldable);
+  return is_foldable && (may || BytesOf(value.type) <= kAlwaysFoldedBytes);
+}
+
 }  // namespace
 
 ValueId Builder::Fail(Status status) {
@@ -179,14 +187,7 @@ ValueId Builder::Add(Value value) {
   value.type = *std::move(type);
   const Result<int64_t> elements = CheckedElements(value.type.dims, value.type.dtype, "its result");
   if (!elements.ok()) return Fail(elements.status());
-  return MayFold(value) ? Fold(value) : graph_->Add(std::move(value));
-}
-
-bool Builder::MayFold(const Value& value) {
-  const bool is_foldable = Foldable(*this, value);
-  if (folds_ == nullptr) return is_foldable;
-  const bool may = folds_->May(is_foldable);
-  return BytesOf(value.type) <= kAlwaysFoldedBytes ? is_foldable : may && is_foldable;
+  return MayFold(*this, value, folds_) ? Fold(value) : graph_->Add(std::move(value));
 }
 
 ValueId Builder::Constant(TensorDataRef data, std::string name) {

@@ -95,7 +95,6 @@ class Builder {
   friend DType StoredTypeOf(const Builder& b, ValueId id);
   friend void RememberStoredType(Builder& b, ValueId id, DType dtype);
 
-  bool MayFold(const Value& value);
   ValueId Fold(const Value& value);
   TensorDataRef DataOf(ValueId id);
 

@@ -5,9 +5,13 @@
 
 #include "compiler/schedule/cpu/attention/attention_lower.h"
 #include "compiler/schedule/cpu/chunk_balance.h"
+#include "compiler/schedule/fusion/fused.h"
 
 namespace mlc::schedule {
 
+using graph::Op;
+using graph::Value;
+using graph::ValueId;
 using graph::Workload;
 
 namespace {
@@ -86,6 +90,48 @@ KernelFacts FactsOf(const Workload& workload, const AttentionProblem& p,
 }
 
 }  // namespace
+
+double AttentionProblem::Flops() const {
+  return 2.0 * static_cast<double>(Heads() * queries * keys) * static_cast<double>(depth + width);
+}
+
+std::optional<AttentionProblem> FindAttention(const Workload& workload) {
+  const graph::Graph& graph = workload.graph();
+  ValueId anchor = graph::kNoValue;
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    if (graph[id].op != Op::kAttention) continue;
+    if (anchor != graph::kNoValue) return std::nullopt;
+    anchor = id;
+  }
+  if (anchor == graph::kNoValue) return std::nullopt;
+  const Value& node = graph[anchor];
+  if (node.type.NumElements() == 0) return std::nullopt;
+  const ValueId count =
+      node.operands.size() > kAttentionKeys ? node.operands[kAttentionKeys] : graph::kNoValue;
+  if (count != graph::kNoValue && !Fused::Covers(workload, count, {})) return std::nullopt;
+  for (ValueId operand : node.operands) {
+    if (operand == graph::kNoValue || operand == count) continue;
+    const DType dtype = ComputeType(graph[operand].type.dtype);
+    if (dtype != DType::kF32 || !Fused::Covers(workload, operand, {})) return std::nullopt;
+  }
+  const ValueId anchors[] = {anchor};
+  for (ValueId output : workload.outputs()) {
+    if (graph[output].type.dims != node.type.dims) return std::nullopt;
+    if (!Fused::Vectorises(workload, output, 3, 16, anchors)) return std::nullopt;
+  }
+  const std::vector<int64_t>& q = graph[node.operands[0]].type.dims;
+  const std::vector<int64_t>& v = graph[node.operands[2]].type.dims;
+  AttentionProblem problem{anchor, q[0], q[1], q[2], v[2], q[3], v[3], node.Float("scale"), false};
+  if (problem.keys == 0 || problem.depth == 0) return std::nullopt;
+  problem.counted = count != graph::kNoValue;
+  problem.masked = node.operands.size() > 3 && node.operands[3] != graph::kNoValue;
+  if (problem.masked) {
+    const ValueId mask = node.operands[3];
+    const int rank = graph[mask].type.rank();
+    if (rank > 0 && !Fused::Vectorises(workload, mask, rank - 1, 16)) return std::nullopt;
+  }
+  return problem;
+}
 
 bool AttentionFamily::Accepts(const Workload& workload, const target::Target& target) const {
   if (target.As<target::CpuTarget>() == nullptr) return false;

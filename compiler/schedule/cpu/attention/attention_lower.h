@@ -1,12 +1,16 @@
 // Kernel IR of attention. Thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "compiler/schedule/space/family.h"
 
 namespace mlc::schedule {
+
+// The operand that is the number of keys.
+inline constexpr size_t kAttentionKeys = 4;
 
 struct AttentionProblem {
   graph::ValueId anchor = 0;
