@@ -305,11 +305,8 @@ Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, 
   if (!note.empty()) {
     all.notes = sizes.TextAt(at) + ": " + note + (all.notes.empty() ? "" : "\n") + all.notes;
   }
-  ClassPlan plan{std::move(variant.program),
-                 std::move(variant.choices),
-                 {},
-                 all.model.IsInLargest(at),
-                 all.model.IsInNext(at)};
+  ClassPlan plan{
+      std::move(variant.program), std::move(variant.choices), {}, all.model.IsInLargest(at)};
   if (all.model.forms() != nullptr) {
     plan.rows = MLC_TRY(RowsOfClass(all.model, at, plan.program, front));
     all.lock.choices.merge(LockOf(plan.program, target, plan.choices).choices);

@@ -1,7 +1,6 @@
 #include "client/compile/shared_kernels.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "client/compile/fewest_kernels.h"
@@ -143,18 +142,14 @@ double SharedKernels::CostOf(const Chain& chain, std::span<const size_t> steps, 
   return is_fast_enough ? *shared : kNotAllowed;
 }
 
-double SharedKernels::TimeOf(const ClassPlan& plan) const {
-  double ns = 0;
-  for (size_t s = 0; s < plan.program.steps.size(); ++s) {
-    ns += times_.Of(TaskOf(plan.program, s), ChoiceOf(plan, s));
-  }
-  return ns;
-}
-
 void SharedKernels::ChooseKernels(Chain& chain) {
   const std::vector<std::vector<size_t>> groups = StepsByTasks(chain.plans);
   for (const ClassPlan* plan : chain.plans) {
-    chain.slack_ns.push_back(TimeOf(*plan) * kSlackOfClass / static_cast<double>(groups.size()));
+    double ns = 0;
+    for (size_t s = 0; s < plan->program.steps.size(); ++s) {
+      ns += times_.Of(TaskOf(plan->program, s), ChoiceOf(*plan, s));
+    }
+    chain.slack_ns.push_back(ns * kSlackOfClass / static_cast<double>(groups.size()));
   }
   const size_t count = chain.plans.size();
   for (const std::vector<size_t>& steps : groups) {
@@ -171,7 +166,7 @@ void SharedKernels::ChooseKernels(Chain& chain) {
 
 ClassPlan SharedKernels::PlanOf(const Chain& chain, size_t of) const {
   const ClassPlan &largest = *chain.plans.front(), &own = *chain.plans[of];
-  ClassPlan plan{largest.program, {}, own.rows, own.in_largest, own.in_next};
+  ClassPlan plan{largest.program, {}, own.rows, own.in_largest};
   plan.program.tasks.clear();
   plan.program.steps.clear();
   plan.rows.resize(own.program.steps.size());
@@ -189,21 +184,9 @@ ClassPlan SharedKernels::PlanOf(const Chain& chain, size_t of) const {
   return plan;
 }
 
-void SharedKernels::Join(std::vector<ClassPlan>& plans, size_t at, std::span<const double> times) {
-  const ClassPlan& next = plans[at - 1];
-  // What the next one computes does not depend on the size of a run in it.
-  const bool is_for_all_sizes = std::ranges::all_of(next.rows, [](const auto& form) {
-    return !form || std::ranges::count(form->factors, 0) == std::ssize(form->factors);
-  });
-  if (!plans[at].in_next || !is_for_all_sizes) return;
-  if (times[at] > 0 && times[at - 1] <= times[at] * kMostSlowerShared) plans[at] = ClassPlan(next);
-}
-
 void SharedKernels::Share(std::vector<ClassPlan>& plans, int hidden_input) {
-  std::vector<double> times;
   std::vector<std::vector<size_t>> alike;
   for (size_t i = 0; i < plans.size(); ++i) {
-    times.push_back(TimeOf(plans[i]));
     const auto found = std::ranges::find_if(alike, [&](const std::vector<size_t>& members) {
       return plans[i].in_largest && plans[members.front()].in_largest &&
              Fits(plans[i], plans[members.front()], hidden_input);
@@ -223,9 +206,6 @@ void SharedKernels::Share(std::vector<ClassPlan>& plans, int hidden_input) {
     std::vector<ClassPlan> shared;
     for (size_t i = 1; i < members.size(); ++i) shared.push_back(PlanOf(chain, i));
     for (size_t i = 1; i < members.size(); ++i) plans[members[i]] = std::move(shared[i - 1]);
-  }
-  for (const std::vector<size_t>& members : alike) {
-    if (members.size() == 1 && members.front() > 0) Join(plans, members.front(), times);
   }
 }
 

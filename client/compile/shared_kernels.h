@@ -34,7 +34,6 @@ struct ClassPlan {
   StepRows rows;  // as package::Plan::rows
   // Whether the largest class computes what this one does (SizedModel::IsInLargest).
   bool in_largest = false;
-  bool in_next = false;  // the same of the next larger one
 };
 
 class SharedKernels {
@@ -62,10 +61,6 @@ class SharedKernels {
   void ChooseKernels(Chain& chain);
   double CostOf(const Chain& chain, std::span<const size_t> steps, size_t of, size_t with);
   static bool MayShare(const Chain& chain, size_t step, size_t of, size_t with);
-  double TimeOf(const ClassPlan& plan) const;
-  // Lets a class that shares with none, as that of one token, run the next larger one. `times`: of
-  // the classes with kernels of their own.
-  static void Join(std::vector<ClassPlan>& plans, size_t at, std::span<const double> times);
   ClassPlan PlanOf(const Chain& chain, size_t of) const;
 
   RowTimes times_;

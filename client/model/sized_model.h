@@ -32,8 +32,6 @@ class SizedModel {
   // Whether the model at the largest sizes computes what it computes at those of the combination,
   // with the same masks. False without a range.
   bool IsInLargest(size_t at) const { return ranged_ && ranged_->in_largest[at]; }
-  // The same of the next larger sizes; false where several dimensions vary.
-  bool IsInNext(size_t at) const { return ranged_ && ranged_->in_next[at]; }
   // Null: there is no range.
   const graph::RangeForms* forms() const { return ranged_ ? &ranged_->forms : nullptr; }
 

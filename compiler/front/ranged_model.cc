@@ -244,13 +244,13 @@ void ShareNeeds(const std::vector<RangedDim>& dims, RangedModel& ranged) {
   }
 }
 
-// Whether a larger class computes what the class `at` does, before masks are added.
-bool IsIn(const RangedModel& ranged, size_t at, size_t larger) {
-  const Model &model = ranged.models[at], &padded = ranged.models[larger];
-  const std::vector<graph::MaskedNeed>& masked = ranged.needs[larger];
-  if (!SameNodes(model.graph, padded.graph) || ranged.needs[at] != masked) return false;
+// Before masks are added.
+bool IsInLargest(const RangedModel& ranged, size_t at) {
+  const Model &model = ranged.models[at], &largest = ranged.models.back();
+  const std::vector<graph::MaskedNeed>& masked = ranged.needs.back();
+  if (!SameNodes(model.graph, largest.graph) || ranged.needs[at] != masked) return false;
   const Result<graph::Needs> needs =
-      graph::ProvePrefix(model.graph, padded.graph, SameOfFiles(model, padded));
+      graph::ProvePrefix(model.graph, largest.graph, SameOfFiles(model, largest));
   if (!needs.ok()) return false;
   return std::ranges::all_of(*needs, [&](const auto& entry) {
     const auto found = std::ranges::find(masked, entry.first, &graph::MaskedNeed::need);
@@ -300,11 +300,9 @@ Result<RangedModel> ReadRangedModel(const std::string& path,
   MLC_TRY(ports.Fit(ranged.models.front().graph, ranged.forms));
   ShareNeeds(dims, ranged);
   for (size_t c = 0; c + 1 < ranged.models.size(); ++c) {
-    ranged.in_largest.push_back(IsIn(ranged, c, ranged.models.size() - 1));
-    ranged.in_next.push_back(dims.size() == 1 && IsIn(ranged, c, c + 1));
+    ranged.in_largest.push_back(IsInLargest(ranged, c));
   }
   ranged.in_largest.push_back(true);
-  ranged.in_next.push_back(false);
   for (Model& model : ranged.models) model.takes_ranges = true;
   const auto count = static_cast<int64_t>(ranged.forms.lengths.size());
   for (size_t c = 0; count > 0 && c < ranged.models.size(); ++c) {

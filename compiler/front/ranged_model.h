@@ -29,8 +29,6 @@ struct RangedModel {
   std::vector<std::vector<graph::MaskedNeed>> needs;
   // Whether the largest of them computes this one's results, too, and both have the same masks.
   std::vector<bool> in_largest;
-  // The same of the next one; false where several dimensions vary.
-  std::vector<bool> in_next;
   graph::RangeForms forms;
   std::shared_ptr<graph::onnx::Folds> folds;  // of all reads of the model
 };
