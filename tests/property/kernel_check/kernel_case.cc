@@ -69,7 +69,7 @@ bool MakeCase(Rng& rng, const RandomWorkload& random, Case& c) {
       sources.back() = Poisoned(*sources.back(), random.count);
     }
     if (static_cast<int>(i) == random.count_operand) {
-      sources.back() = graph::WriteInts(type.dtype, type.dims, {random.count});
+      sources.back() = graph::WriteInts(type.dtype, type.dims, std::vector<int64_t>{random.count});
     }
     const auto size = static_cast<size_t>(SizeOf(type.dtype));
     Storage& storage = c.operands.emplace_back(type.Extent() * SizeOf(type.dtype));

@@ -38,7 +38,8 @@ struct Masked {
   }
 
   ValueId Select(std::vector<int64_t> dims, ValueId length, ValueId x, double fill) {
-    const ValueId places = graph.Constant(WriteInts(DType::kI32, dims, {0, 1, 2, 3, 4, 5}));
+    const ValueId places =
+        graph.Constant(WriteInts(DType::kI32, dims, std::vector<int64_t>{0, 1, 2, 3, 4, 5}));
     const ValueId before = graph.Pointwise(ScalarOp::kLess, {places, length});
     return graph.Pointwise(ScalarOp::kSelect, {before, x, graph.Splat(DType::kF32, fill)});
   }
@@ -59,7 +60,7 @@ std::vector<double> ResultOf(const Graph& graph, int64_t length, bool poisons) {
     }
     inputs.push_back(WriteDoubles(DType::kF32, {1, 2, kKeys, 4}, values));
   }
-  inputs.push_back(WriteInts(DType::kI32, {1}, {length}));
+  inputs.push_back(WriteInts(DType::kI32, {1}, std::vector<int64_t>{length}));
   const auto results = Evaluate(graph, inputs);
   EXPECT_TRUE(results.ok()) << results.status().message();
   return results.ok() ? ReadDoubles(*(*results)[0]) : std::vector<double>();
