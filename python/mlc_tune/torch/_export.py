@@ -26,12 +26,32 @@ def _is_item(node: "torch.fx.Node") -> bool:
     return node.op == "call_method" and node.target in ("item", "tolist")
 
 
+def _enters_autocast(node: "torch.fx.Node") -> bool:
+    return getattr(node.target, "__name__", "") == "_enter_autocast"
+
+
+def turns_autocast_on(graph: "torch.fx.Graph") -> bool:
+    """Whether a region of the graph does; models turn it off where they need full precision."""
+    # Arguments: the kind of device, a type, whether it is on, and whether casts are kept.
+    return any(_enters_autocast(node) and node.args[2] is not False for node in graph.nodes)
+
+
+def _without_autocast(graph: "torch.fx.Graph") -> None:
+    """Takes out where regions without autocast begin and end, which an exporter does not know."""
+    for node in filter(_enters_autocast, list(graph.nodes)):
+        for end in list(node.users):
+            graph.erase_node(end)
+        graph.erase_node(node)
+
+
 def with_tensor_scalars(
     gm: "torch.fx.GraphModule",
 ) -> "Tuple[torch.fx.GraphModule, List[int]]":
-    """The graph without `item` of inputs, and the positions of these inputs: Dynamo passes a float
-    that varies as a tensor without dimensions, which most operators take in place of a number."""
+    """The graph without autocast and without `item` of inputs, and the positions of these inputs:
+    Dynamo passes a float that varies as a tensor without dimensions, which most operators take in
+    place of a number."""
     graph = copy.deepcopy(gm.graph)
+    _without_autocast(graph)
     scalars = []
     for place, node in enumerate(n for n in list(graph.nodes) if n.op == "placeholder"):
         if node.users and all(map(_is_item, node.users)):

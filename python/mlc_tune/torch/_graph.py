@@ -16,7 +16,7 @@ import torch
 from .._errors import Error, UsageError
 from .._library import Library
 from ._device import device_of, is_captured, random_state
-from ._export import Numbers, Writes
+from ._export import Numbers, Writes, turns_autocast_on
 from ._options import Options
 from ._plan import Plan, check_tensor
 from ._reasons import Unsuited, warn
@@ -97,9 +97,7 @@ class Graph:
         self._warned: Set[str] = set()
         self._names = [str(node.target) for node in gm.graph.nodes if node.op == "placeholder"]
         count = sum(node.op.startswith("call_") for node in gm.graph.nodes)
-        self._enters_autocast = any(
-            getattr(node.target, "__name__", "") == "_enter_autocast" for node in gm.graph.nodes
-        )
+        self._turns_autocast_on = turns_autocast_on(gm.graph)
         self._title = f"a graph of {count} operators"
         with _live_lock:
             _live.add(self)
@@ -226,7 +224,7 @@ class Graph:
     def _check_arguments(self, args: Sequence[Any]) -> "torch.device":
         """The device of the arguments. Unsuited if a library cannot take them."""
         device = device_of(args)
-        if torch.is_autocast_enabled(device.type) or self._enters_autocast:
+        if torch.is_autocast_enabled(device.type) or self._turns_autocast_on:
             raise Unsuited("autocast is left to it; the option 'precision' lowers the precision")
         for arg in args:
             if isinstance(arg, torch.Tensor):

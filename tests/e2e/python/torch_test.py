@@ -356,6 +356,22 @@ class EagerTest(TorchTest):
         torch.compiler.reset()
         self.left(inside, "autocast", torch.randn(2, 4))
 
+    def test_regions_without_autocast(self):
+        model = Perceptron().eval()
+
+        def full(x):
+            with torch.autocast("cpu", enabled=False):
+                return model(x) + x.sum()
+
+        self.check(lambda x: full(x) * 2 + full(x + 1), (torch.randn(2, 4),))
+
+        def within(x):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                return full(model.a(x).float()[:, :4])
+
+        torch.compiler.reset()
+        self.left(within, "autocast", torch.randn(2, 4))
+
     def test_operators_that_cannot_be_exported_or_compiled(self):
         def linked(x):
             return torch.linalg.svdvals(x) + 1
