@@ -101,6 +101,18 @@ Result<TensorDataRef> TensorOf(const DeclaredInput& input, const std::string& va
   return graph::MakeTensorData(input.dtype, std::move(dims), std::move(bytes));
 }
 
+// The '=' of NAME=VALUES. Names and paths may contain others: the longest name that the model has
+// counts. npos: there is no name.
+size_t EndOfName(const std::string& argument, const std::vector<DeclaredInput>& inputs) {
+  for (size_t at = argument.rfind('='); at != std::string::npos && at > 0;
+       at = argument.rfind('=', at - 1)) {
+    const std::string_view name = std::string_view(argument).substr(0, at);
+    if (std::ranges::find(inputs, name, &DeclaredInput::name) != inputs.end()) return at;
+  }
+  const size_t at = argument.find('=');
+  return at == 0 ? std::string::npos : at;
+}
+
 }  // namespace
 
 Result<Constants> ReadConstants(const std::string& model,
@@ -109,9 +121,8 @@ Result<Constants> ReadConstants(const std::string& model,
   if (arguments.empty()) return constants;
   const std::vector<DeclaredInput> inputs = MLC_TRY(graph::onnx::DeclaredInputs(model));
   for (const std::string& argument : arguments) {
-    // A name may contain '=', but values do not.
-    const size_t at = argument.rfind('=');
-    if (at == std::string::npos || at == 0) {
+    const size_t at = EndOfName(argument, inputs);
+    if (at == std::string::npos) {
       return InvalidArgument(
           "--constant takes NAME=VALUES with numbers separated by commas or an "
           ".npy or .pb file, not '" +

@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace wire = graph::onnx::wire;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -28,7 +29,8 @@ class ConstantFlag : public ::testing::Test {
                     wire::ValueInfo("flag", 9, wire::Dim(1)),
                     wire::ValueInfo("small", 3, wire::Dim("n")),
                     wire::ValueInfo("many", 7, wire::Dim("n") + wire::Dim("m")),
-                    wire::FloatValue("scalar", {})};
+                    wire::FloatValue("scalar", {}),
+                    wire::ValueInfo("a=b", 7, wire::Dim(1))};
     parts.outputs = {wire::FloatValue("y", {})};
     std::ofstream(model_) << wire::Model(parts);
   }
@@ -62,10 +64,20 @@ TEST_F(ConstantFlag, TakesNoNumbersForAnEmptyShape) {
   EXPECT_THAT(constants->at("small")->dims, ElementsAre(0));
 }
 
+TEST_F(ConstantFlag, NamesAndPathsMayContainEqualSigns) {
+  const Result<Constants> constants = ReadConstants(model_, {"a=b=4"});
+  ASSERT_TRUE(constants.ok()) << constants.status().message();
+  EXPECT_THAT(graph::ReadInts(*constants->at("a=b")), ElementsAre(4));
+  EXPECT_THAT(ErrorOf({"shape=no/a=b/file.npy"}),
+              AllOf(HasSubstr("--constant shape"), HasSubstr("no/a=b/file.npy")));
+}
+
 TEST_F(ConstantFlag, SaysWhatIsWrong) {
   EXPECT_THAT(ErrorOf({"shape"}), HasSubstr("--constant takes NAME=VALUES"));
-  EXPECT_THAT(ErrorOf({"axes=1"}),
-              HasSubstr("the model has no such input, but x, shape, flag, small, many, scalar"));
+  EXPECT_THAT(ErrorOf({"=1"}), HasSubstr("--constant takes NAME=VALUES"));
+  EXPECT_THAT(
+      ErrorOf({"axes=1"}),
+      HasSubstr("the model has no such input, but x, shape, flag, small, many, scalar, a=b"));
   EXPECT_THAT(ErrorOf({"shape=2,3", "shape=3,2"}), HasSubstr("--constant shape is given twice"));
   EXPECT_THAT(ErrorOf({"shape=2,x"}), HasSubstr("'x' is no number of type i64"));
   EXPECT_THAT(ErrorOf({"shape=2,"}), HasSubstr("'' is no number of type i64"));
