@@ -17,6 +17,7 @@
 #include "client/log/log_commands.h"
 #include "client/log/merge_command.h"
 #include "client/log/tuned_kernels.h"
+#include "client/model/constants.h"
 #include "client/model/dims.h"
 #include "client/model/sized_model.h"
 #include "client/model/tolerance_flag.h"
@@ -38,6 +39,7 @@ struct Flags {
   std::string what;
   std::string model;
   std::vector<std::string> dims;
+  std::vector<std::string> constants;
   std::string precision = "model";
   std::string other;
   std::vector<std::string> others;
@@ -67,7 +69,8 @@ Result<std::vector<Digest>> WorkloadsOfModel(const Flags& flags, const target::T
   options = front::ForTarget(std::move(options), target);
   std::vector<Digest> keys;
   const DimSizes sizes = MLC_TRY(ParseDimSizes(flags.dims));
-  SizedModel sized = MLC_TRY(SizedModel::Open(flags.model, sizes));
+  const Constants constants = MLC_TRY(ReadConstants(flags.model, flags.constants));
+  SizedModel sized = MLC_TRY(SizedModel::Open(flags.model, sizes, constants));
   for (size_t i = 0; i < sizes.combinations.size(); ++i) {
     const graph::Program program = MLC_TRY(front::CompileModel(MLC_TRY(sized.Take(i)), options));
     for (const graph::Task& task : program.tasks) {
@@ -195,6 +198,8 @@ void AddWorkloads(CLI::App& command, Flags& flags) {
   command.add_option(
       "--dim", flags.dims,
       "NAME=N: size of a symbolic dimension of the model, or several, as mlc-tune takes");
+  command.add_option("--constant", flags.constants,
+                     "NAME=VALUES: an input of the model with these values, as mlc-tune takes");
   command.add_option("--precision", flags.precision, "the precision that the model was tuned with")
       ->capture_default_str();
   AddToleranceFlag(
