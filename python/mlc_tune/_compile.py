@@ -6,8 +6,17 @@ import os
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from . import _programs
+from ._constants import Constant
 from ._library import Library
-from ._options import Model, ServerLike, Size, model_file, model_flags, path_flag, server_flags
+from ._options import (
+    Model,
+    ServerLike,
+    Size,
+    model_arguments,
+    model_flags,
+    path_flag,
+    server_flags,
+)
 from ._programs import PathLike, flag
 from ._temporary import TemporaryFolder
 
@@ -42,11 +51,16 @@ def compile_flags(
     return arguments + flag("weights", weights) + flag("name", name)
 
 
-def run_compile(model: Model, arguments: Sequence[str], output: str) -> Dict[str, Any]:
+def run_compile(
+    model: Model,
+    arguments: Sequence[str],
+    output: str,
+    constants: Optional[Mapping[str, Constant]] = None,
+) -> Dict[str, Any]:
     """Compiles into the folder `output` and returns the report."""
-    with model_file(model) as path:
+    with model_arguments(model, constants) as given:
         return _programs.run_json(
-            "mlc-compile", [*flag("model", path), *flag("output", output), *arguments, "--json"]
+            "mlc-compile", [*given, *flag("output", output), *arguments, "--json"]
         )
 
 
@@ -59,6 +73,7 @@ def compile(  # named as re.compile
     target: Optional[str] = None,
     threads: Optional[int] = None,
     dims: Optional[Mapping[str, Size]] = None,
+    constants: Optional[Mapping[str, Constant]] = None,
     precision: Optional[str] = None,
     tolerance: Optional[float] = None,
     require_tuned: bool = False,
@@ -75,6 +90,9 @@ def compile(  # named as re.compile
 
     `model` is a path, bytes or an onnx.ModelProto. Without `output` the library lies in a temporary
     folder, which goes with it. `session_threads` and `device` are `threads` and `device` of `load`.
+    `constants` are values by the names of inputs that have them in every run, such as a shape, and
+    are no inputs of the library: numbers, which get the type and shape that the model declares, an
+    array, or the path of an .npy or .pb file.
     All others are the flags of mlc-compile; None leaves the choice to it.
     """
     arguments = compile_flags(
@@ -97,5 +115,5 @@ def compile(  # named as re.compile
     if output is None:
         temporary = TemporaryFolder()
         output = os.path.join(temporary.path, name or "model")
-    run_compile(model, arguments, os.fspath(output))
+    run_compile(model, arguments, os.fspath(output), constants)
     return Library(output, threads=session_threads, device=device, owner=temporary)

@@ -8,8 +8,9 @@ import subprocess
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 from . import _programs
+from ._constants import Constant
 from ._errors import UnavailableError
-from ._options import Model, Size, model_file, model_flags
+from ._options import Model, Size, model_arguments, model_flags
 from ._programs import PathLike, flag
 
 Record = Dict[str, Any]
@@ -89,17 +90,21 @@ class Log:
         n: int = 1,
         target: Optional[str] = None,
         dims: Optional[Mapping[str, Size]] = None,
+        constants: Optional[Mapping[str, Constant]] = None,
         precision: Optional[str] = None,
         tolerance: Optional[float] = None,
     ) -> Records:
-        """The `n` fastest records of each task of a model, of one workload, or of all workloads."""
+        """The `n` fastest records of each task of a model, of one workload, or of all workloads.
+
+        `dims`, `constants`, `precision` and `tolerance` are those that the model was tuned with.
+        """
         arguments = ["-n", str(n), *model_flags(dims, precision, tolerance, None, target)]
         if model is None:
             wanted = [workload] if workload else [row["workload"] for row in self.workloads()]
             documents = [self._ask("best", *arguments, one) for one in wanted]
         else:
-            with model_file(model) as path:
-                documents = [self._ask("best", *arguments, *flag("model", path), "")]
+            with model_arguments(model, constants) as given:
+                documents = [self._ask("best", *arguments, *given, "")]
         return Records(
             {"summary": row.get("summary", ""), **record}
             for document in documents

@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import dataclass, fields
 from typing import Any, Iterator, List, Mapping, Optional, Sequence, Union
 
+from ._constants import Constant, constant_flags
 from ._errors import UsageError
 from ._programs import PathLike, flag
 
@@ -77,15 +78,19 @@ def _size_text(name: str, size: Size) -> str:
 
 
 @contextlib.contextmanager
-def model_file(model: Model) -> Iterator[str]:
-    """The model as a file; one that is written for it goes at the end."""
-    if isinstance(model, (str, os.PathLike)):
-        yield os.fspath(model)
+def model_arguments(
+    model: Model, constants: Optional[Mapping[str, Constant]] = None
+) -> Iterator[List[str]]:
+    """Flags for the model and its constants; files that are written for them go at the end."""
+    is_path = isinstance(model, (str, os.PathLike))
+    if is_path and not constants:
+        yield flag("model", os.fspath(model))
         return
     with tempfile.TemporaryDirectory(prefix="mlc-tune-") as folder:
-        path = os.path.join(folder, "model.onnx")
-        write_model(model, path)
-        yield path
+        path = os.fspath(model) if is_path else os.path.join(folder, "model.onnx")
+        if not is_path:
+            write_model(model, path)
+        yield flag("model", path) + constant_flags(constants or {}, folder)
 
 
 def write_model(model: Model, path: str) -> None:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from . import _programs
+from ._constants import Constant
 from ._errors import CancelledError, InternalError, NoResultError
 from ._options import (
     Model,
     Server,
     ServerLike,
     Size,
-    model_file,
+    model_arguments,
     model_flags,
     path_flag,
     server_flags,
@@ -155,6 +156,7 @@ def tune(
     target: Optional[str] = None,
     threads: Optional[int] = None,
     dims: Optional[Mapping[str, Size]] = None,
+    constants: Optional[Mapping[str, Constant]] = None,
     precision: Optional[str] = None,
     tolerance: Optional[float] = None,
     time_budget: Optional[str] = None,
@@ -168,9 +170,9 @@ def tune(
     """Tunes a model and waits for the end; the same call continues a job that was interrupted.
 
     `model` is a path, bytes or an onnx.ModelProto. `progress` is True, False or a function that
-    gets each event. The others are the flags of mlc-tune; None leaves the choice to it. Ctrl-C
-    raises KeyboardInterrupt after the job has ended; a job at a server continues without the
-    caller.
+    gets each event. `constants` are those of `compile`, which needs the same ones. The others are
+    the flags of mlc-tune; None leaves the choice to it. Ctrl-C raises KeyboardInterrupt after the
+    job has ended; a job at a server continues without the caller.
     """
     arguments = _tune_flags(
         trials,
@@ -187,8 +189,8 @@ def tune(
         model,
     )
     arguments += path_flag("log", log) + path_flag("report", report) + server_flags(server)
-    with model_file(model) as path:
-        return follow([*flag("model", path), *arguments], progress, server is not None)
+    with model_arguments(model, constants) as given:
+        return follow([*given, *arguments], progress, server is not None)
 
 
 class Job:
@@ -226,6 +228,7 @@ def submit(
     target: Optional[str] = None,
     threads: Optional[int] = None,
     dims: Optional[Mapping[str, Size]] = None,
+    constants: Optional[Mapping[str, Constant]] = None,
     precision: Optional[str] = None,
     tolerance: Optional[float] = None,
     time_budget: Optional[str] = None,
@@ -251,8 +254,8 @@ def submit(
         model,
     )
     arguments += flag("priority", priority) + server_flags(server) + ["--detach", "--json"]
-    with model_file(model) as path:
-        reply = _programs.run_json("mlc-tune", [*flag("model", path), *arguments])
+    with model_arguments(model, constants) as given:
+        reply = _programs.run_json("mlc-tune", [*given, *arguments])
     return Job(server, reply["job"])
 
 

@@ -17,7 +17,7 @@ import unittest
 from unittest import mock
 
 import place
-from small_models import PackageTest, expected_product, np, product, unsupported
+from small_models import PackageTest, expected_product, np, product, reshaped, unsupported
 
 import mlc_tune
 from mlc_tune import _programs, _progress
@@ -105,6 +105,52 @@ class ProgramsTest(PackageTest):
             log.show(999)
         for record in log:  # an iteration may end early
             break
+
+    def test_constants_are_no_inputs_of_the_library(self):
+        x = np.linspace(-1, 1, 6, dtype=np.float32)
+        file = self.folder + "/s=2.npy"
+        np.save(file, np.array([2], np.float32))
+        column = np.array([[3], [2]], ">i8").T[0]  # neither contiguous nor of this byte order
+        for shape, s in (
+            ([2, 3], 2),
+            ("2,-1", [2.0]),
+            (column, file),
+            (range(3, 1, -1), np.float32([2])),
+        ):
+            with self.subTest(shape=shape, s=s):
+                library = mlc_tune.compile(
+                    reshaped(), constants={"shape": shape, "s": s}, target="cpu", threads=1
+                )
+                self.assertEqual([port.name for port in library.inputs], ["x"])
+                rows = 2 if library.outputs[0].shape == (2, 3) else 3
+                self.assert_close(library(x)[0], 2 * np.maximum(x, 0).reshape(rows, -1))
+        self.assertEqual(library.outputs[0].shape, (3, 2))
+
+    def test_tuning_and_logs_take_constants(self):
+        same = {"constants": {"shape": [2, 3]}, "target": "cpu"}
+        log = self.folder + "/constants.db"
+        mlc_tune.tune(reshaped(), trials=2, log=log, threads=1, progress=False, **same)
+        library = mlc_tune.compile(reshaped(), log=log, threads=1, require_tuned=True, **same)
+        self.assertEqual([port.name for port in library.inputs], ["x", "s"])
+        records = mlc_tune.log(log).best(reshaped(), constants={"shape": [2, 3]})
+        self.assertEqual(len(records), len(library.report["tasks"]))
+        with self.assertRaisesRegex(mlc_tune.DataError, "bind the input"):
+            mlc_tune.log(log).best(reshaped())
+
+    def test_wrong_constants_are_named(self):
+        cases = (
+            ({"shape": [2, 2.5]}, mlc_tune.DataError, "'2.5' is no number of type i64"),
+            ({"shape": object()}, mlc_tune.UsageError, "give a number"),
+            ({"shape": np.array(["a"])}, mlc_tune.UsageError, "an array of <U1"),
+            ({"shape": range(100_000)}, mlc_tune.UsageError, "many numbers"),
+            ({"shape": [1, 2, 3]}, mlc_tune.DataError, "its shape needs 2"),
+            ({"shape": np.array([2, 3], np.int32)}, mlc_tune.DataError, "shape"),
+            ({"axes": 1}, mlc_tune.DataError, "no such input, but x, shape, s"),
+        )
+        for constants, kind, text in cases:
+            with self.subTest(text=text), self.assertRaises(kind) as caught:
+                mlc_tune.compile(reshaped(), constants=constants, target="cpu")
+            self.assertIn(text, str(caught.exception))
 
     def test_records_become_a_table_where_pandas_is(self):
         log = mlc_tune.log(self.log)

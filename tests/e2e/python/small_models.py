@@ -56,6 +56,18 @@ def twice(elem_type):
     return model([node], [("x", elem_type, [3, 5])], [("y", elem_type, [3, 5])])
 
 
+def reshaped():
+    """y = s * relu(reshape(x, shape)), of 6 numbers; the shape is an input, and so is s."""
+    nodes = [
+        helper.make_node("Reshape", ["x", "shape"], ["r"]),
+        helper.make_node("Relu", ["r"], ["h"]),
+        helper.make_node("Mul", ["h", "s"], ["y"]),
+    ]
+    float_type, integer = TensorProto.FLOAT, TensorProto.INT64
+    inputs = [("x", float_type, [6]), ("shape", integer, [2]), ("s", float_type, [1])]
+    return model(nodes, inputs, [("y", float_type, ["a", "b"])])
+
+
 def unsupported():
     """A model with an operator that no importer knows."""
     node = helper.make_node("NoSuchOperator", ["x"], ["y"])
