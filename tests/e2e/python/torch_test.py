@@ -378,7 +378,7 @@ class EagerTest(TorchTest):
 
         self.left(linked, "exported to ONNX.*svd", torch.randn(3, 3))
         torch.compiler.reset()
-        self.left(torch.linalg.det, "mlc-compile.*Det", torch.randn(2, 3, 3))
+        self.left(torch.linalg.det, "mlc-compile.*Det", torch.randn(2, 7, 7))  # 6 rows at most
 
     def test_complex_and_empty_tensors(self):
         self.left(lambda x: x * 2, "complex64", torch.randn(3, dtype=torch.complex64))
