@@ -127,6 +127,12 @@ Status PlanMerger::Add(std::vector<int64_t> sizes, graph::Program program,
     return InvalidArgument(
         "the inputs or outputs of the model differ in number, type or rank between its sizes: "
         "compile a library for each");
+  } else if (program.counted.count != plans.front().counted.count) {
+    // Sessions hold one number for each, whatever the size.
+    return InvalidArgument(
+        "the number of shapes that depend on data differs between the sizes of the model: compile "
+        "a "
+        "library for each");
   }
   std::vector<int> task_of, constant_of;
   for (size_t i = 0; i < program.tasks.size(); ++i) {

@@ -109,6 +109,13 @@ TEST(Plans, WhatIsNoSetOfSizesIsRefused) {
   const Status different = Add(other, {2}, Built(testing::Convolutional()));
   EXPECT_EQ(different.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(different.message(), HasSubstr("differ in number, type or rank"));
+
+  PlanMerger counted({"rows"});
+  ASSERT_TRUE(Add(counted, {1}, Built(testing::Perceptron())).ok());
+  graph::Program more = Built(testing::Perceptron());
+  more.counted.count = 1;
+  const Status longer = Add(counted, {2}, std::move(more));
+  EXPECT_THAT(longer.message(), HasSubstr("shapes that depend on data differs"));
 }
 
 TEST(Plans, TheHeaderDeclaresTheSizes) {
