@@ -1,6 +1,7 @@
 #include "client/compile/shared_kernels.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "client/compile/fewest_kernels.h"
