@@ -59,14 +59,6 @@ std::optional<CountedLength> Fit(const std::vector<Lengths>& counts, const Lengt
   return std::nullopt;
 }
 
-int64_t LengthIn(const graph::Graph& padded, const graph::Need& need) {
-  const graph::Value& node = padded[need.node];
-  const auto axis = static_cast<size_t>(need.axis);
-  if (need.kind == graph::Need::Kind::kNumber) return graph::ReadInt(*node.data, need.operand);
-  if (need.kind == graph::Need::Kind::kStart) return node.Ints("starts")[axis];
-  return padded[node.operands[static_cast<size_t>(need.operand)]].type.dims[axis];
-}
-
 // Compares the graph of few elements with those of 2 and 3 of each dimension.
 class FewElements {
  public:
@@ -183,7 +175,7 @@ class BoundProof {
   Result<std::vector<graph::MaskedNeed>> Needs(std::vector<CountedLength>& lengths) const {
     std::vector<graph::MaskedNeed> masked;
     for (const auto& [need, by_point] : needs_) {
-      Lengths all(points_.size(), LengthIn(padded_.graph, need));
+      Lengths all(points_.size(), graph::LengthIn(padded_.graph, need));
       for (const auto& [point, length] : by_point) all[point] = length;
       const CountedLength length =
           MLC_TRY(FitAll(all, "a length in node '" + padded_.graph[need.node].name + "'"));

@@ -10,7 +10,6 @@
 #include "compiler/graph/onnx/folds.h"
 #include "compiler/graph/ranged/length_masks.h"
 #include "compiler/graph/ranged/prefix.h"
-#include "compiler/graph/tensor_io.h"
 
 namespace mlc::front {
 
@@ -112,17 +111,6 @@ class PortLengths {
   Ports outputs_;
 };
 
-// Without a need at a size, the length is the class's.
-int64_t LengthIn(const graph::Graph& padded, const graph::Need& need) {
-  const graph::Value& node = padded[need.node];
-  const auto axis = static_cast<size_t>(need.axis);
-  if (need.kind == graph::Need::Kind::kNumber) {
-    return graph::ReadInt(*node.data, need.operand);
-  }
-  if (need.kind == graph::Need::Kind::kStart) return node.Ints("starts")[axis];
-  return padded[node.operands[static_cast<size_t>(need.operand)]].type.dims[axis];
-}
-
 // A gather would read all of a concatenation once more, such as a cache.
 Status JoinStatus(const graph::Value& node) {
   return Unimplemented("node '" + node.name +
@@ -174,7 +162,7 @@ class ClassReader {
         if (need.kind == graph::Need::Kind::kJoin) {
           return Refused(JoinStatus(padded.graph[need.node]), sizes[i], classes);
         }
-        const std::vector<int64_t> whole(sizes.size(), LengthIn(padded.graph, need));
+        const std::vector<int64_t> whole(sizes.size(), graph::LengthIn(padded.graph, need));
         found.try_emplace(need, whole).first->second[i] = length;
       }
     }
@@ -238,7 +226,8 @@ void ShareNeeds(const std::vector<RangedDim>& dims, RangedModel& ranged) {
     }
     const bool hide_nothing = std::ranges::all_of(all, [&](const graph::MaskedNeed& masked) {
       const auto length = static_cast<size_t>(masked.length);
-      return ranged.forms.lengths[length].At(ranged.classes[c]) == LengthIn(graph, masked.need);
+      return ranged.forms.lengths[length].At(ranged.classes[c]) ==
+             graph::LengthIn(graph, masked.need);
     });
     if (hide_nothing) ranged.needs[c] = all;
   }

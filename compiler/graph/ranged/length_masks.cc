@@ -254,6 +254,14 @@ Status AddAll(Graph& graph, std::span<const MaskedNeed> needs, Masks masks) {
 
 }  // namespace
 
+int64_t LengthIn(const Graph& graph, const Need& need) {
+  const Value& node = graph[need.node];
+  const auto axis = static_cast<size_t>(need.axis);
+  if (need.kind == Need::Kind::kNumber) return ReadInt(*node.data, need.operand);
+  if (need.kind == Need::Kind::kStart) return node.Ints("starts")[axis];
+  return graph[node.operands[static_cast<size_t>(need.operand)]].type.dims[axis];
+}
+
 Status AddLengthMasks(Graph& graph, std::span<const MaskedNeed> needs, int64_t count) {
   return AddAll(graph, needs, Masks(graph, count));
 }

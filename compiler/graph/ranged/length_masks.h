@@ -19,6 +19,9 @@ struct MaskedNeed {
   friend bool operator==(const MaskedNeed&, const MaskedNeed&) = default;
 };
 
+// What a need's length is in the graph itself: a size without this need has it, too.
+int64_t LengthIn(const Graph& graph, const Need& need);
+
 // Masks are exact: with lengths as long as the graph's own, results are those of the graph. The
 // input is added even if no need reads it. REQUIRES: the needs are of this graph.
 Status AddLengthMasks(Graph& graph, std::span<const MaskedNeed> needs, int64_t count);
