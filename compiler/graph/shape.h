@@ -13,10 +13,9 @@ namespace mlc::graph {
 Status CheckType(const TensorType& type);
 
 // The dtype and dims of the node's result (without strides). `operands`: one per operand, null if
-// absent. For sources, cast, reshape, expand, slice, resize,
-// nonzero, suppress, view, copy and dequantize, the node's
-// own `type` is the wanted result, and the rule checks it. REQUIRES: attributes of the right kinds
-// are present (CheckAttrs).
+// absent. For sources, cast, reshape, expand, slice, resize, nonzero, suppress, view, copy and
+// dequantize, the node's own `type` is the wanted result, and the rule checks it. REQUIRES:
+// attributes of the right kinds are present (CheckAttrs).
 Result<TensorType> InferType(const Value& node, std::span<const TensorType* const> operands);
 
 // Operand count and attributes of the node against the table in ops.h.
