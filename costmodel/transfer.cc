@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "costmodel/analytic.h"
@@ -148,15 +149,21 @@ class PriorRanking {
 
 }  // namespace
 
-std::vector<size_t> NearestProblems(const Problem& problem, std::span<const Problem> others) {
-  std::vector<std::pair<double, size_t>> near;
+std::vector<NearProblem> NearProblems(const Problem& problem, std::span<const Problem> others) {
+  std::vector<NearProblem> near;
   for (size_t i = 0; i < others.size(); ++i) {
     const double distance = Distance(problem, others[i]);
-    if (distance <= kFarthestSimilar) near.emplace_back(distance, i);
+    if (distance <= kFarthestSimilar) near.push_back({distance, i});
   }
-  std::sort(near.begin(), near.end());
+  std::sort(near.begin(), near.end(), [](const NearProblem& a, const NearProblem& b) {
+    return std::tie(a.distance, a.index) < std::tie(b.distance, b.index);
+  });
+  return near;
+}
+
+std::vector<size_t> NearestProblems(const Problem& problem, std::span<const Problem> others) {
   std::vector<size_t> nearest;
-  for (const auto& [distance, index] : near) nearest.push_back(index);
+  for (const NearProblem& near : NearProblems(problem, others)) nearest.push_back(near.index);
   return nearest;
 }
 

@@ -45,6 +45,13 @@ inline constexpr double kFarthestSimilar = 4;
 // Number of nearest workloads that a transfer looks at.
 inline constexpr size_t kMostSimilar = 4;
 
+struct NearProblem {
+  double distance = 0;
+  size_t index = 0;
+};
+// The problems that are similar to `problem`, nearest first (ties: in order).
+std::vector<NearProblem> NearProblems(const Problem& problem, std::span<const Problem> others);
+
 // Indices of the problems that are similar to `problem`, nearest first (ties: in order).
 std::vector<size_t> NearestProblems(const Problem& problem, std::span<const Problem> others);
 

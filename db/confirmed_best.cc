@@ -1,11 +1,13 @@
 #include "db/confirmed_best.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "db/confirmed_times.h"
@@ -16,15 +18,23 @@ namespace {
 // Leaders lie within a few per cent of each other.
 constexpr int kFastest = 64;
 
+// Equal times and moments are in an order that does not depend on that of the log.
+bool IsFaster(const Record& a, const Record& b) {
+  return std::tie(a.measurement.median_ns, a.task_uid) <
+         std::tie(b.measurement.median_ns, b.task_uid);
+}
+bool IsNewer(const Record& a, const Record& b) {
+  return std::tie(a.created_us, a.task_uid) > std::tie(b.created_us, b.task_uid);
+}
+
 // What is known of one config: its fastest single record and its newest confirmation.
 struct Known {
   std::optional<Record> single, confirmation;
 
   void Add(Record record) {
     if (IsConfirmation(record)) {
-      const bool newer = !confirmation || record.created_us >= confirmation->created_us;
-      if (newer) confirmation = std::move(record);
-    } else if (!single || record.measurement.median_ns < single->measurement.median_ns) {
+      if (!confirmation || IsNewer(record, *confirmation)) confirmation = std::move(record);
+    } else if (!single || IsFaster(record, *single)) {
       single = std::move(record);
     }
   }
@@ -52,7 +62,7 @@ std::vector<Record> Rank(std::vector<Record> fastest, std::vector<Record> confir
     order.emplace_back(Weighed(known.times(), factor), std::move(known.record()));
   }
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : a.second.id < b.second.id;
+    return std::tie(a.first, a.second.task_uid) < std::tie(b.first, b.second.task_uid);
   });
   std::vector<Record> best;
   for (auto& [weighed, record] : order) best.push_back(std::move(record));
@@ -72,17 +82,19 @@ double HoldsAbove(const std::vector<Record>& best, bool confirmed, bool are_all,
 
 Result<std::vector<Record>> BestConfigs(const TuningLog& log, const Digest& workload,
                                         const std::string& target, int limit,
-                                        const TuningLog::Accept& accept) {
-  return MLC_TRY(FindBestConfigs(log, workload, target, limit, accept)).records;
+                                        const TuningLog::Accept& accept, int64_t up_to_id) {
+  return MLC_TRY(FindBestConfigs(log, workload, target, limit, accept, up_to_id)).records;
 }
 
 Result<BestFound> FindBestConfigs(const TuningLog& log, const Digest& workload,
                                   const std::string& target, int limit,
-                                  const TuningLog::Accept& accept) {
+                                  const TuningLog::Accept& accept, int64_t up_to_id) {
   const auto wanted = static_cast<size_t>(std::max(limit, 0));
   const int most = std::max(kFastest, 2 * limit);
-  const std::vector<Record> confirmations = MLC_TRY(log.Confirmations(workload, target));
-  std::vector<Record> records = MLC_TRY(log.Best(workload, target, most));
+  const auto counts = [up_to_id](const Record& record) { return record.id <= up_to_id; };
+  std::vector<Record> confirmations = MLC_TRY(log.Confirmations(workload, target));
+  std::erase_if(confirmations, std::not_fn(counts));
+  std::vector<Record> records = MLC_TRY(log.Best(workload, target, most, counts));
   const bool are_all = static_cast<int>(records.size()) < most;
   const double slowest_ns = records.empty() ? 0 : records.back().measurement.median_ns;
   BestFound found;
@@ -93,11 +105,12 @@ Result<BestFound> FindBestConfigs(const TuningLog& log, const Digest& workload,
   if (best.size() == wanted && wanted > 0) {
     found.holds_above_ns = HoldsAbove(best, !confirmations.empty(), are_all, slowest_ns);
   }
-  // Asking about every record takes long: only where those at the top are history.
+  // Asking about every record takes long: only where too few at the top are accepted.
   if (best.size() == wanted || are_all || !accept) return found;
   std::vector<Record> accepted;
   std::copy_if(confirmations.begin(), confirmations.end(), std::back_inserter(accepted), accept);
-  best = Rank(MLC_TRY(log.Best(workload, target, most, accept)), std::move(accepted));
+  const auto both = [&](const Record& record) { return counts(record) && accept(record); };
+  best = Rank(MLC_TRY(log.Best(workload, target, most, both)), std::move(accepted));
   if (best.size() > wanted) best.resize(wanted);
   return found;
 }

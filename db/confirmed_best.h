@@ -4,6 +4,7 @@
 // as slower than it was measured; confirmed_times.h says by how much. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -13,11 +14,13 @@
 namespace mlc::db {
 
 // Returns one record for each config, best first, at most `limit` of those that `accept` takes (all
-// if it is empty). Reads only the fastest records, which include every config that can win, and all
-// confirmations.
+// if it is empty). What it says must follow from the config alone: the best record of each is
+// asked about. Later records than `up_to_id` count for nothing. Reads only the fastest records,
+// which include every config that can win, and all confirmations.
 Result<std::vector<Record>> BestConfigs(const TuningLog& log, const Digest& workload,
                                         const std::string& target, int limit,
-                                        const TuningLog::Accept& accept = {});
+                                        const TuningLog::Accept& accept = {},
+                                        int64_t up_to_id = std::numeric_limits<int64_t>::max());
 
 // The same, and which later records can change it.
 struct BestFound {
@@ -28,6 +31,7 @@ struct BestFound {
 };
 Result<BestFound> FindBestConfigs(const TuningLog& log, const Digest& workload,
                                   const std::string& target, int limit,
-                                  const TuningLog::Accept& accept = {});
+                                  const TuningLog::Accept& accept = {},
+                                  int64_t up_to_id = std::numeric_limits<int64_t>::max());
 
 }  // namespace mlc::db

@@ -98,13 +98,13 @@ class TuningLog {
   virtual Status PutAdminHold(const AdminHold& hold) = 0;
 
   // Reads.
-  // The fastest correct records of a workload, fastest first (ties by id), at most `limit` of those
-  // that `accept` takes (all when empty) among the kMostRanked fastest. DATA_LOSS if one of them
-  // fails its digest.
+  // The fastest correct records of a workload, fastest first (ties by task_uid), at most `limit` of
+  // those that `accept` takes (all when empty) among the kMostRanked fastest. DATA_LOSS if one of
+  // them fails its digest.
   virtual Result<std::vector<Record>> Best(const Digest& workload, const std::string& target,
                                            int limit, const Accept& accept = {}) const = 0;
   // The workload's correct records that are confirmations (see confirmed_best.h), in order of id;
-  // of more than kMostConfirmations, the newest.
+  // of more than kMostConfirmations, the newest by created_us (ties by task_uid).
   virtual Result<std::vector<Record>> Confirmations(const Digest& workload,
                                                     const std::string& target) const = 0;
   virtual Result<std::optional<Record>> Find(const Digest& task_uid) const = 0;

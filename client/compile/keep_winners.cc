@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "db/kept_best.h"
+
 namespace mlc::client {
 namespace {
 
@@ -39,8 +41,8 @@ Result<std::vector<package::Choice>> KeepWinners(const graph::Program& program,
       continue;
     }
     kept.expected_ns = MLC_TRY(TimeOf(kept, workload, source));
-    const bool is_beaten = IsTuned(choices[i]) && kept.expected_ns > 0 &&
-                           choices[i].expected_ns < kBeyondDoubt * kept.expected_ns;
+    const bool is_beaten =
+        IsTuned(choices[i]) && db::IsFasterBeyondDoubt(choices[i].expected_ns, kept.expected_ns);
     if (!is_beaten) choices[i] = std::move(kept);
   }
   return choices;

@@ -15,14 +15,10 @@
 
 namespace mlc::client {
 
-// Another kernel is faster beyond doubt if its time is below this share of the kept one's: a margin
-// for the scatter between jobs, chosen and not measured.
-inline constexpr double kBeyondDoubt = 0.95;
-
 // `choices`: what ChooseFrom took from `source`, which may be null. Replaces each by the kernel
 // that `lock` has for the task if this build still generates that one and the choice is not faster
-// beyond doubt. The kept one's time is the newest of the source, else that of the lock.
-// FAILED_PRECONDITION if the lock file is for another target class.
+// beyond doubt (db/kept_best.h). The kept one's time is the newest of the source, else that of the
+// lock. FAILED_PRECONDITION if the lock file is for another target class.
 Result<std::vector<package::Choice>> KeepWinners(const graph::Program& program,
                                                  const target::Target& target,
                                                  const package::LockFile& lock,

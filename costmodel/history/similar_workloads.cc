@@ -37,8 +37,11 @@ Result<SimilarWorkloads::Entry*> SimilarWorkloads::EntryOf(const Digest& key) {
 // are any.
 Status SimilarWorkloads::Fill(Entry& entry) const {
   // A user-supplied kernel for one shape says nothing of others.
+  const auto is_generated = [](const db::Record& record) {
+    return !schedule::IsUserKernel(record.config);
+  };
   const auto before = [&](const db::Record& record) {
-    return record.id <= up_to_id_ && !schedule::IsUserKernel(record.config);
+    return record.id <= up_to_id_ && is_generated(record);
   };
   const Digest& key = entry.source.workload;
   const std::vector<db::Record> fastest = MLC_TRY(log_.Best(key, target_, kFastest, before));
@@ -51,7 +54,7 @@ Status SimilarWorkloads::Fill(Entry& entry) const {
     return 0.0;
   };
   for (const db::Record& record :
-       MLC_TRY(db::BestConfigs(log_, key, target_, kBestOfEach, before))) {
+       MLC_TRY(db::BestConfigs(log_, key, target_, kBestOfEach, is_generated, up_to_id_))) {
     Result<schedule::Config> config = schedule::Config::Parse(record.config);
     if (!config.ok()) continue;
     const double single = single_ns(record.config);

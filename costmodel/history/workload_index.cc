@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "compiler/schedule/admission.h"
 #include "costmodel/transfer.h"
@@ -17,11 +18,15 @@ constexpr int64_t kPage = 256;
 Result<std::vector<Digest>> WorkloadIndex::Near(const costmodel::Problem& problem) {
   std::lock_guard lock(mutex_);
   MLC_TRY(Follow());
-  std::vector<Digest> near;
-  for (const size_t place : costmodel::NearestProblems(problem, problems_)) {
-    near.push_back(keys_[place]);
+  std::vector<std::pair<double, Digest>> near;
+  for (const costmodel::NearProblem& found : costmodel::NearProblems(problem, problems_)) {
+    near.emplace_back(found.distance, keys_[found.index]);
   }
-  return near;
+  // Whatever the order in which workloads came into the log.
+  std::sort(near.begin(), near.end());
+  std::vector<Digest> keys;
+  for (const auto& [distance, key] : near) keys.push_back(key);
+  return keys;
 }
 
 int64_t WorkloadIndex::size() const {

@@ -15,13 +15,14 @@ namespace mlc::server {
 
 class WorkloadIndex {
  public:
+  static constexpr int64_t kUsual = 32'768;
   // Borrows the log. Holds at least the newest `most` workloads, and at most half as many more.
-  explicit WorkloadIndex(const db::TuningLog& log, int64_t most = 32'768)
+  explicit WorkloadIndex(const db::TuningLog& log, int64_t most = kUsual)
       : log_(log), most_(most) {}
 
   // Keys of the workloads that are near enough to `problem` for a transfer (costmodel/transfer.h),
-  // nearest first, ties in the order of the log. Includes the problem's own workload if the log has
-  // it.
+  // nearest first, ties in the order of the keys. Includes the problem's own workload if the log
+  // has it.
   Result<std::vector<Digest>> Near(const costmodel::Problem& problem);
   int64_t size() const;
 

@@ -18,11 +18,11 @@ constexpr IndexQuery kQueries[] = {
      "SELECT workload, target, id FROM record INDEXED BY record_task"
      " ORDER BY workload, target, id"},
     {"record_best",
-     "SELECT workload, target, median_ns, id FROM record INDEXED BY record_best"
-     " WHERE outcome=0 ORDER BY workload, target, median_ns, id"},
+     "SELECT workload, target, median_ns, task_uid, id FROM record INDEXED BY record_best"
+     " WHERE outcome=0 ORDER BY workload, target, median_ns, task_uid"},
     {"record_confirmed",
-     "SELECT workload, target, id FROM record INDEXED BY record_confirmed"
-     " WHERE outcome=0 AND arm='verify' ORDER BY workload, target, id"},
+     "SELECT workload, target, created_us, task_uid, id FROM record INDEXED BY record_confirmed"
+     " WHERE outcome=0 AND arm='verify' ORDER BY workload, target, created_us, task_uid"},
 };
 
 uint64_t Mix(uint64_t hash, uint64_t value) {
@@ -35,10 +35,13 @@ uint64_t Bits(int64_t value) { return static_cast<uint64_t>(value); }
 // Positive times sort as their bits do.
 uint64_t Bits(double value) { return std::bit_cast<uint64_t>(value); }
 
+// Moments before 1970 come first, as SQLite sorts them.
+uint64_t Moment(int64_t value) { return Bits(value) ^ (uint64_t{1} << 63); }
+
 }  // namespace
 
 // A sum, so that the order of the rows does not matter.
-void IndexCheck::Sum::Add(std::array<uint64_t, 4> entry) {
+void IndexCheck::Sum::Add(const Entry& entry) {
   uint64_t mixed = 0x2545f4914f6cdd1d;
   for (uint64_t value : entry) mixed = Mix(mixed, value);
   hash += Mix(mixed, mixed >> 32);
@@ -47,29 +50,34 @@ void IndexCheck::Sum::Add(std::array<uint64_t, 4> entry) {
 
 void IndexCheck::AddRow(const Record& record, int64_t workload, int64_t target) {
   const Digest& uid = record.task_uid;
-  rows_[kTaskUid].Add({uid.high, uid.low, 0, Bits(record.id)});
-  rows_[kTask].Add({Bits(workload), Bits(target), 0, Bits(record.id)});
+  rows_[kTaskUid].Add({0, 0, 0, uid.high, uid.low, Bits(record.id)});
+  rows_[kTask].Add({Bits(workload), Bits(target), 0, 0, 0, Bits(record.id)});
   if (record.measurement.outcome != Outcome::kOk) return;
-  rows_[kBest].Add(
-      {Bits(workload), Bits(target), Bits(record.measurement.median_ns), Bits(record.id)});
+  rows_[kBest].Add({Bits(workload), Bits(target), Bits(record.measurement.median_ns), uid.high,
+                    uid.low, Bits(record.id)});
   if (!IsConfirmation(record)) return;
-  rows_[kConfirmed].Add({Bits(workload), Bits(target), 0, Bits(record.id)});
+  rows_[kConfirmed].Add({Bits(workload), Bits(target), Moment(record.created_us), uid.high, uid.low,
+                         Bits(record.id)});
+}
+
+IndexCheck::Entry IndexCheck::EntryOf(const Statement& row, Index index) {
+  if (index == kTaskUid) {
+    const Digest uid = row.DigestAt(0);
+    return {0, 0, 0, uid.high, uid.low, Bits(row.Int(1))};
+  }
+  if (index == kTask) return {Bits(row.Int(0)), Bits(row.Int(1)), 0, 0, 0, Bits(row.Int(2))};
+  const uint64_t order = index == kBest ? Bits(row.Real(2)) : Moment(row.Int(2));
+  const Digest uid = row.DigestAt(3);
+  return {Bits(row.Int(0)), Bits(row.Int(1)), order, uid.high, uid.low, Bits(row.Int(4))};
 }
 
 Result<IndexCheck::Sum> IndexCheck::SumOf(Database& database, Index index) {
   const IndexQuery& query = kQueries[index];
   Statement rows = MLC_TRY(database.Prepare(query.sql));
   Sum sum;
-  std::array<uint64_t, 4> entry{}, before{};
+  Entry before{};
   while (MLC_TRY(rows.Step())) {
-    if (index == kTaskUid) {
-      const Digest uid = rows.DigestAt(0);
-      entry = {uid.high, uid.low, 0, Bits(rows.Int(1))};
-    } else if (index == kTask || index == kConfirmed) {
-      entry = {Bits(rows.Int(0)), Bits(rows.Int(1)), 0, Bits(rows.Int(2))};
-    } else {
-      entry = {Bits(rows.Int(0)), Bits(rows.Int(1)), Bits(rows.Real(2)), Bits(rows.Int(3))};
-    }
+    const Entry entry = EntryOf(rows, index);
     if (sum.entries > 0 && !(before < entry)) {
       return DataLoss(std::string("entries of index ") + query.name + " are out of order");
     }

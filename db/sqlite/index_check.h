@@ -22,13 +22,17 @@ class IndexCheck {
 
  private:
   enum Index : uint8_t { kTaskUid, kTask, kBest, kConfirmed, kIndexes };
+  // Workload, target, time or moment, uid in two halves, number of the row: in the index's order,
+  // 0 where it has no such column.
+  using Entry = std::array<uint64_t, 6>;
   struct Sum {
     uint64_t entries = 0;
     uint64_t hash = 0;
     friend bool operator==(const Sum&, const Sum&) = default;
-    void Add(std::array<uint64_t, 4> entry);
+    void Add(const Entry& entry);
   };
 
+  static Entry EntryOf(const Statement& row, Index index);
   static Result<Sum> SumOf(Database& database, Index index);
 
   std::array<Sum, kIndexes> rows_;

@@ -3,6 +3,7 @@
 // ones in one transaction, after a backup beside the file. Use it on the thread of the database.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,8 +15,9 @@
 namespace mlc::db {
 
 inline constexpr int kApplicationId = 0x4d4c4354;  // "MLCT"
-// A later version comes with a field of records.
-inline constexpr int kSchemaVersion = NewestField();
+// Version 3 has indexes whose order does not depend on that of the records; another later version
+// comes with a field of records.
+inline constexpr int kSchemaVersion = std::max(3, NewestField());
 
 // One step: migrates a file of version `from` to `from + 1`.
 struct Migration {
@@ -24,7 +26,7 @@ struct Migration {
 };
 
 // From every version to the next one, in order: version 1 is the first. A step adds the columns of
-// the fields that are `since` the version it leads to.
+// the fields that are `since` the version it leads to; the one to version 3 orders the indexes.
 std::span<const Migration> Migrations();
 
 // Version 1 of the schema as SQL (schema.sql).

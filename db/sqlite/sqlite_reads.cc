@@ -65,9 +65,9 @@ class Kept {
   Statement* statement_;
 };
 
-// By its name: left to itself, SQLite takes the index of all records of the workload and walks
-// through them, since both indexes have the same columns. The arm stands in the text, or this one
-// would not serve.
+// By its name: left to itself, SQLite may take the index of all records of the workload and walk
+// through them, since both indexes begin with the same columns. The arm stands in the text, or this
+// one would not serve.
 std::string SelectConfirmations() {
   const std::string table = "FROM record r";
   std::string sql = kSelectRecord;
@@ -76,7 +76,7 @@ std::string SelectConfirmations() {
          " WHERE r.workload=(SELECT id FROM workload WHERE key=?)"
          " AND r.target=(SELECT id FROM target WHERE class=?)"
          " AND r.outcome=0 AND r.arm='" +
-         std::string(kConfirmationArm) + "' ORDER BY r.id DESC LIMIT ?";
+         std::string(kConfirmationArm) + "' ORDER BY r.created_us DESC, r.task_uid DESC LIMIT ?";
 }
 
 const std::string kSelectJob =
@@ -128,7 +128,7 @@ Result<std::vector<Record>> SqliteReads::Best(const Digest& workload, const std:
       kSelectRecord +
       " WHERE r.workload=(SELECT id FROM workload WHERE key=?)"
       " AND r.target=(SELECT id FROM target WHERE class=?) AND r.outcome=0"
-      " ORDER BY r.median_ns, r.id LIMIT ?";
+      " ORDER BY r.median_ns, r.task_uid LIMIT ?";
   const Kept kept(MLC_TRY((*lease).Cached(kSql)));
   Statement& query = *kept;
   query.Bind(workload).Bind(std::string_view(target)).Bind(kMostRanked);
@@ -153,7 +153,8 @@ Result<std::vector<Record>> SqliteReads::Confirmations(const Digest& workload,
     records.push_back(RecordFrom(query));
     MLC_TRY(CheckDigest(query, records.back()));
   }
-  std::reverse(records.begin(), records.end());
+  std::sort(records.begin(), records.end(),
+            [](const Record& a, const Record& b) { return a.id < b.id; });
   return records;
 }
 

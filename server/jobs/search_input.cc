@@ -75,14 +75,14 @@ Result<std::vector<std::string>> OtherTargets(const db::TuningLog& log,
 Result<std::vector<schedule::Config>> OfOtherTargets(const db::TuningLog& log,
                                                      const db::JobRow& job, const Digest& workload,
                                                      const std::vector<std::string>& others) {
-  const auto before = [&](const db::Record& record) {
-    return record.id <= job.watermark && !schedule::IsUserKernel(record.config);
+  const auto is_generated = [](const db::Record& record) {
+    return !schedule::IsUserKernel(record.config);
   };
   std::vector<std::vector<db::Record>> fastest;
   for (const std::string& other : others) {
     if (fastest.size() == kMostOtherTargets) break;
-    std::vector<db::Record> found =
-        MLC_TRY(db::BestConfigs(log, workload, other, kFastestOfOthers, before));
+    std::vector<db::Record> found = MLC_TRY(
+        db::BestConfigs(log, workload, other, kFastestOfOthers, is_generated, job.watermark));
     if (!found.empty()) fastest.push_back(std::move(found));
   }
   std::vector<schedule::Config> configs;

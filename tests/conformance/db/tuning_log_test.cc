@@ -174,6 +174,41 @@ TEST_P(TuningLogTest, OfManyConfirmationsTheNewestAreRead) {
   EXPECT_EQ(confirmations->back().id, kMostConfirmations + 3);
 }
 
+// Not in the order in which they came, but in that of their moments and ids.
+TEST_P(TuningLogTest, TheOrderOfInsertionDecidesNothing) {
+  std::vector<Record> records;
+  for (int n = 0; n < static_cast<int>(kMostConfirmations) + 40; ++n) {
+    records.push_back(MakeRecord(n, 1000 + n % 2, first_));
+    records.back().arm = kConfirmationArm;
+    records.back().created_us = n / 8;
+  }
+  const auto uids = [](const Result<std::vector<Record>>& found) {
+    std::vector<std::string> texts;
+    for (const Record& record : *found) texts.push_back(record.task_uid.ToText());
+    return texts;
+  };
+  std::vector<std::string> best, confirmations;
+  for (int round = 0; round < 2; ++round) {
+    for (const Record& record : records) log_->Append(record, [](const Result<Appended>&) {});
+    ASSERT_TRUE(log_->Flush().ok());
+    const auto best_now = uids(log_->Best(first_.key, "cpu avx512 threads=2", 300));
+    auto confirmations_now = uids(log_->Confirmations(first_.key, "cpu avx512 threads=2"));
+    std::sort(confirmations_now.begin(), confirmations_now.end());
+    ASSERT_EQ(best_now.size(), 300u);
+    if (round == 1) {
+      EXPECT_EQ(best_now, best);
+      EXPECT_EQ(confirmations_now, confirmations);
+    }
+    best = best_now;
+    confirmations = confirmations_now;
+    std::reverse(records.begin(), records.end());
+    log_.reset();
+    Remove();
+    log_ = *GetParam().open(path_);
+    ASSERT_TRUE(log_->AddWorkload(first_).ok());
+  }
+}
+
 TEST_P(TuningLogTest, RefusesRecordsThatCannotBeTrue) {
   auto refused = [&](auto&& change) {
     Record record = MakeRecord(1, 100, first_);

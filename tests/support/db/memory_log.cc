@@ -85,8 +85,9 @@ class MemoryLog : public TuningLog {
     query.target = target;
     query.outcome = Outcome::kOk;
     std::vector<Record> records = MLC_TRY(List(query));
-    std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
-      return a.measurement.median_ns < b.measurement.median_ns;
+    std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+      return std::tie(a.measurement.median_ns, a.task_uid) <
+             std::tie(b.measurement.median_ns, b.task_uid);
     });
     std::vector<Record> best;
     int64_t ranked = 0;
@@ -106,7 +107,13 @@ class MemoryLog : public TuningLog {
     std::vector<Record> records = MLC_TRY(List(query));
     std::erase_if(records, [](const Record& record) { return !IsConfirmation(record); });
     const int64_t surplus = std::ssize(records) - kMostConfirmations;
-    if (surplus > 0) records.erase(records.begin(), records.begin() + surplus);
+    if (surplus <= 0) return records;
+    std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+      return std::tie(a.created_us, a.task_uid) < std::tie(b.created_us, b.task_uid);
+    });
+    records.erase(records.begin(), records.begin() + surplus);
+    std::sort(records.begin(), records.end(),
+              [](const Record& a, const Record& b) { return a.id < b.id; });
     return records;
   }
 

@@ -21,8 +21,9 @@ class ConfirmedBestTest : public LogFixture {
     record.arm = arm;
     ASSERT_TRUE(AppendAndWait(*log_, record).ok());
   }
-  std::vector<std::string> Best(int limit, const TuningLog::Accept& accept = {}) {
-    const auto best = BestConfigs(*log_, TheWorkload().key, "cpu", limit, accept);
+  std::vector<std::string> Best(int limit, const TuningLog::Accept& accept = {},
+                                int64_t up_to_id = INT64_MAX) {
+    const auto best = BestConfigs(*log_, TheWorkload().key, "cpu", limit, accept, up_to_id);
     EXPECT_TRUE(best.ok()) << best.status().ToString();
     std::vector<std::string> lines;
     for (const Record& record : *best) {
@@ -94,6 +95,24 @@ TEST_F(ConfirmedBestTest, HistoryAtTheTopHidesNothing) {
   Add("a/1 x=2", 1010, "verify");
   const auto is_new = [](const Record& r) { return r.config.starts_with("a/"); };
   EXPECT_THAT(Best(1, is_new), ElementsAre("a/1 x=2 1010"));
+}
+
+// Equal, faster and confirmed times of the same configs among them.
+TEST_F(ConfirmedBestTest, LaterRecordsThanTheLastThatCountsChangeNothing) {
+  Rng rng(7);
+  for (int n = 0; n < 300; ++n) {
+    const double ns = 1000 + static_cast<double>(rng.Below(40));
+    Add(("a/1 x=" + std::to_string(rng.Below(100))).c_str(), ns, n % 9 == 8 ? "verify" : "model");
+  }
+  const auto is_even = [](const Record& r) { return (r.config.back() - '0') % 2 == 0; };
+  const std::vector<std::string> all = Best(8), even = Best(8, is_even);
+  for (int n = 0; n < 300; ++n) {
+    const double ns = 980 + static_cast<double>(rng.Below(40));
+    Add(("a/1 x=" + std::to_string(rng.Below(200))).c_str(), ns, n % 9 == 8 ? "verify" : "model");
+  }
+  EXPECT_EQ(Best(8, {}, 300), all);
+  EXPECT_EQ(Best(8, is_even, 300), even);
+  EXPECT_NE(Best(8), all);
 }
 
 // Whatever came before, records beyond the bound leave the answer as it is.

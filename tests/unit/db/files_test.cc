@@ -223,7 +223,9 @@ TEST_F(FilesTest, VerifyNamesAnIndexThatIsNotOfItsTable) {
   Fill(Path("a.db"), 0, 5);
   const auto uid = MakeRecord(3).task_uid.ToBytes();
   constexpr char kIndexLeaf = 10;
-  ChangeInPages(Path("a.db"), kIndexLeaf, {reinterpret_cast<const char*>(uid.data()), uid.size()});
+  // After the types of an entry of two columns: 16 bytes, and a small number.
+  const std::string entry = "\x2c\x01" + std::string(uid.begin(), uid.end());
+  ChangeInPages(Path("a.db"), kIndexLeaf, entry);
   auto damaged = VerifyLog(Path("a.db"));
   ASSERT_TRUE(damaged.ok()) << damaged.status().ToString();
   ASSERT_EQ(damaged->problems.size(), 1u);
@@ -237,7 +239,8 @@ TEST_F(FilesTest, VerifyNamesAnIndexOfConfirmationsThatHoldsOthers) {
   // Made over all correct records; then it says that it is the index over confirmations.
   constexpr char kDamage[] =
       "DROP INDEX record_confirmed;"
-      "CREATE INDEX record_confirmed ON record(workload, target) WHERE outcome=0;"
+      "CREATE INDEX record_confirmed ON record(workload, target, created_us, task_uid)"
+      " WHERE outcome=0;"
       "PRAGMA writable_schema=ON;"
       "UPDATE sqlite_schema SET sql=replace(sql, 'outcome=0', 'outcome=0 AND arm=''verify''')"
       " WHERE name='record_confirmed'";
