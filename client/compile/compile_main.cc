@@ -106,6 +106,10 @@ Result<target::Target> TargetOf(const CompileOptions& options, Source& source) {
   return ChooseTarget(options.target, target::ThreadsFor(options.threads));
 }
 
+Winner WinnerOf(const CompileOptions& options) {
+  return options.reproducible ? Winner::kKept : Winner::kFastest;
+}
+
 Result<std::vector<package::Choice>> ChooseAny(const CompileOptions& options,
                                                const graph::Program& program,
                                                const target::Target& target, Source& source,
@@ -123,7 +127,7 @@ Result<std::vector<package::Choice>> ChooseAny(const CompileOptions& options,
     kernels = MLC_TRY(MakeServerSource(program, best));
   } else if (!options.log.empty()) {
     log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
-    kernels = MakeLogSource(*log, target.ClassText());
+    kernels = MakeLogSource(*log, target.ClassText(), WinnerOf(options));
   }
   std::vector<package::Choice> choices =
       MLC_TRY(ChooseFrom(program, target, kernels.get(), transfer, user_kernels));
@@ -342,7 +346,7 @@ Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& siz
   std::unique_ptr<KernelSource> records;
   if (!options.log.empty()) {
     log = MLC_TRY(db::OpenSqliteLogForReading(options.log));
-    records = MakeLogSource(*log, target.ClassText());
+    records = MakeLogSource(*log, target.ClassText(), WinnerOf(options));
   }
   Collected all{MLC_TRY(SizedModel::Open(options.model, sizes, constants)),
                 SharedLayouts(target, records.get())};

@@ -53,6 +53,11 @@ void AddKernelOptions(CLI::App& app, CompileOptions& options) {
                  "use a user-supplied kernel if it is the fastest of the log: on or off")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
+  app.add_flag("--reproducible", options.reproducible,
+               "the same log and model give the same kernels, whatever the order of the log's "
+               "records; a kernel keeps its place unless a later tuning found one that is faster "
+               "beyond doubt (by more than 5 %)")
+      ->excludes(app.get_option("--server"));
   auto* lock = app.add_option("--lock", options.lock, "write the lock file there");
   auto* keep = app.add_option("--keep", options.keep,
                               "keep the kernels of this earlier lock file, except where another is "
@@ -60,7 +65,8 @@ void AddKernelOptions(CLI::App& app, CompileOptions& options) {
   app.add_option("--locked", options.locked, "use exactly the kernels of this lock file")
       ->excludes(lock)
       ->excludes(keep)
-      ->excludes(app.get_option("--server"));
+      ->excludes(app.get_option("--server"))
+      ->excludes(app.get_option("--reproducible"));
 }
 
 void AddModelOptions(CLI::App& app, CompileOptions& options) {

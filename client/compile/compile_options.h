@@ -35,6 +35,7 @@ struct CompileOptions {
   int threads = 0;                  // 0: all usable CPUs
   int task = -1;                    // -1: all of them
   bool require_tuned = false;
+  bool reproducible = false;
   bool json = false;
   bool verbose = false;
 };

@@ -2,6 +2,7 @@
 // same choices for the same records. Use it from one thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,7 +34,7 @@ class KernelSource {
   using Accept = std::function<bool(const std::string& config)>;
 
   virtual ~KernelSource() = default;
-  // The best record (db/confirmed_best.h) whose config `accept` returns true for.
+  // The best record whose config `accept` returns true for.
   virtual Result<std::optional<KnownKernel>> Best(const graph::Workload& workload,
                                                   const Accept& accept) = 0;
   // Similar workloads with records, nearest first. The pointers are valid during the lifetime of
@@ -41,7 +42,14 @@ class KernelSource {
   virtual Result<std::vector<KnownSimilar>> Near(const graph::Workload& workload) = 0;
 };
 
+// Which record is the best one.
+enum class Winner : uint8_t {
+  kFastest,  // db/confirmed_best.h
+  kKept,     // db/kept_best.h; then answers are the same for any order of the log's records
+};
+
 // Borrows the log. `target`: a class text.
-std::unique_ptr<KernelSource> MakeLogSource(const db::TuningLog& log, std::string target);
+std::unique_ptr<KernelSource> MakeLogSource(const db::TuningLog& log, std::string target,
+                                            Winner winner = Winner::kFastest);
 
 }  // namespace mlc::client

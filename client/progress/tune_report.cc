@@ -82,6 +82,8 @@ std::string CompileCommand(const TuneOptions& options) {
   const std::string name = std::filesystem::path(options.model).stem().string() + "-lib";
   std::string command = "mlc-compile";
   for (const std::string& word : options.ModelWords()) command += " " + ShellQuoted(word);
+  // A server answers builds by its own rule.
+  if (options.reproducible && options.server.empty()) command += " --reproducible";
   command += options.SourceFlags() + " -o " + ShellQuoted(name);
   return command;
 }

@@ -14,6 +14,7 @@
 #include "client/tune/dry_run.h"
 #include "client/tune/interrupt.h"
 #include "client/tune/options/tune_options.h"
+#include "client/tune/replay_only.h"
 #include "client/tune/server_verbs.h"
 #include "client/tune/tune_local.h"
 #include "client/tune/tune_remote.h"
@@ -45,6 +46,7 @@ ProgressForm FormOf(const TuneOptions& options) {
 Result<ExitCode> Run(const TuneSession& session) {
   if (session.options.verb != TuneVerb::kTune) return AtServer(session);
   if (session.options.dry_run) return DryRun(session);
+  if (session.options.replay_only) return ReplayOnly(session);
   return session.options.server.empty() ? TuneLocal(session) : TuneRemote(session);
 }
 

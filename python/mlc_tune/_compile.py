@@ -31,6 +31,7 @@ def compile_flags(
     precision: Optional[str] = None,
     tolerance: Optional[float] = None,
     require_tuned: bool = False,
+    reproducible: bool = False,
     transfer: Optional[bool] = None,
     locked: Optional[PathLike] = None,
     lock: Optional[PathLike] = None,
@@ -44,6 +45,8 @@ def compile_flags(
     arguments += path_flag("locked", locked) + path_flag("lock", lock)
     if require_tuned:
         arguments.append("--require-tuned")
+    if reproducible:
+        arguments.append("--reproducible")
     if transfer is not None:
         arguments += flag("transfer", "on" if transfer else "off")
     for skipped in skip_passes:
@@ -77,6 +80,7 @@ def compile(  # named as re.compile
     precision: Optional[str] = None,
     tolerance: Optional[float] = None,
     require_tuned: bool = False,
+    reproducible: bool = False,
     transfer: Optional[bool] = None,
     locked: Optional[PathLike] = None,
     lock: Optional[PathLike] = None,
@@ -104,6 +108,7 @@ def compile(  # named as re.compile
         precision=precision,
         tolerance=tolerance,
         require_tuned=require_tuned,
+        reproducible=reproducible,
         transfer=transfer,
         locked=locked,
         lock=lock,

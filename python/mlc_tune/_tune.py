@@ -73,6 +73,7 @@ def _tune_flags(
     seed: Optional[int],
     label: Optional[str],
     fresh: bool,
+    reproducible: bool,
     skip_passes: Sequence[str],
     model: Model,
 ) -> List[str]:
@@ -81,6 +82,7 @@ def _tune_flags(
     if label is None and not isinstance(model, (str, os.PathLike)):
         label = "model"  # not the name of a temporary file
     arguments += flag("label", label) + (["--fresh"] if fresh else [])
+    arguments += ["--reproducible"] if reproducible else []
     for name in skip_passes:
         arguments += flag("skip-pass", name)
     return arguments
@@ -163,6 +165,8 @@ def tune(
     seed: Optional[int] = None,
     label: Optional[str] = None,
     fresh: bool = False,
+    reproducible: bool = False,
+    replay_only: bool = False,
     skip_passes: Sequence[str] = (),
     report: Optional[PathLike] = None,
     progress: Progress = True,
@@ -172,7 +176,9 @@ def tune(
     `model` is a path, bytes or an onnx.ModelProto. `progress` is True, False or a function that
     gets each event. `constants` are those of `compile`, which needs the same ones. The others are
     the flags of mlc-tune; None leaves the choice to it. Ctrl-C raises KeyboardInterrupt after the
-    job has ended; a job at a server continues without the caller.
+    job has ended; a job at a server continues without the caller. With `replay_only`, nothing is
+    measured, and NoResultError says that the log lacks tasks of the model; `raw["replay"]` of a
+    result says how much of the job's search the log has.
     """
     arguments = _tune_flags(
         trials,
@@ -185,10 +191,12 @@ def tune(
         seed,
         label,
         fresh,
+        reproducible,
         skip_passes,
         model,
     )
     arguments += path_flag("log", log) + path_flag("report", report) + server_flags(server)
+    arguments += ["--replay-only"] if replay_only else []
     with model_arguments(model, constants) as given:
         return follow([*given, *arguments], progress, server is not None)
 
@@ -235,6 +243,7 @@ def submit(
     seed: Optional[int] = None,
     label: Optional[str] = None,
     fresh: bool = False,
+    reproducible: bool = False,
     priority: Optional[int] = None,
     skip_passes: Sequence[str] = (),
 ) -> Job:
@@ -250,6 +259,7 @@ def submit(
         seed,
         label,
         fresh,
+        reproducible,
         skip_passes,
         model,
     )

@@ -27,6 +27,7 @@ SubmittedOptions FromWire(const proto::JobOptions& wire) {
   options.time_budget_ms = wire.time_budget_ms();
   options.batch = wire.batch();
   options.priority = wire.priority();
+  options.reproducible = wire.reproducible();
   return options;
 }
 
@@ -37,6 +38,7 @@ void Write(const SubmittedOptions& options, proto::JobOptions& wire) {
   wire.set_time_budget_ms(options.time_budget_ms);
   wire.set_batch(options.batch);
   wire.set_priority(options.priority);
+  wire.set_reproducible(options.reproducible);
 }
 
 void Write(JobSummary&& summary, proto::JobSummary& wire) {

@@ -36,6 +36,11 @@ Status CheckOptions(const SubmittedOptions& options) {
     return InvalidArgument("priority must be between -100 and 100");
   }
   if (options.time_budget_ms < 0) return InvalidArgument("the time budget is negative");
+  if (options.reproducible && options.time_budget_ms > 0) {
+    return InvalidArgument(
+        "a reproducible job has no time budget: how far it got in a time would "
+        "be chance; give trials alone");
+  }
   return Status();
 }
 
@@ -87,6 +92,7 @@ std::string JobOptions::ToText() const {
   for (const JobVariant& variant : variants) {
     json["variants"].push_back({{"name", variant.name}, {"uses", variant.uses}});
   }
+  if (reproducible) json["reproducible"] = true;
   if (!user_kernel.empty()) json["user_kernel"] = user_kernel;
   return json.dump();
 }
@@ -109,6 +115,7 @@ Result<JobOptions> OptionsFrom(const nlohmann::json& json) {
       known.uses.push_back(MLC_TRY(db::WholeNumber<int32_t>(uses, "uses")));
     }
   }
+  options.reproducible = json.value("reproducible", false);
   options.user_kernel = json.value("user_kernel", options.user_kernel);
   return options;
 }
@@ -169,6 +176,7 @@ Result<JobRequest> ParseJobRequest(const Submission& request) {
   job.options.trials = request.options.trials;
   job.options.seed = request.options.seed;
   job.options.use_history = !request.options.fresh;
+  job.options.reproducible = request.options.reproducible;
   job.options.time_budget_ms = request.options.time_budget_ms;
   if (request.options.batch > 0) job.options.batch = request.options.batch;
   job.fresh = request.options.fresh;
@@ -219,6 +227,7 @@ Digest JobIdOf(const JobRequest& request, int64_t salt) {
   std::string text = "study v1 seed=" + std::to_string(request.options.seed) +
                      " batch=" + std::to_string(request.options.batch) +
                      " salt=" + std::to_string(salt) + "\n" + request.target.ClassText() + "\n";
+  if (request.options.reproducible) text += "reproducible\n";
   if (!request.options.user_kernel.empty()) text += request.options.user_kernel + "\n";
   for (const db::JobTask& task : request.tasks) {
     text += task.workload.ToText() + " " + std::to_string(task.occurrences) + "\n";

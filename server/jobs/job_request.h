@@ -28,6 +28,9 @@ struct JobOptions {
   bool use_history = true;
   int64_t time_budget_ms = 0;
   int batch = 16;
+  // What the search starts from depends on what the log holds alone, not on the order in which it
+  // was inserted (search_input.h).
+  bool reproducible = false;
   int64_t models = 0;  // prior knowledge: the newest model in the log when the job began; 0: none
   std::vector<JobVariant> variants;  // none: one, in which tasks are used as often as they occur
   // The config of a user-supplied kernel. If it is not empty, the job measures only this kernel or,
@@ -68,7 +71,8 @@ Result<JobRequest> ParseUserKernelRequest(const KernelSubmission& request);
 // the log.
 Result<graph::Workload> ParseWorkload(std::string_view text);
 
-// The id of the job. It is equal for equal tasks, variants, target class, seed and kernel. `salt`
+// The id of the job. It is equal for equal tasks, variants, target class, seed, kernel and
+// reproducibility. `salt`
 // gives a fresh job its own id; 0 for none.
 Digest JobIdOf(const JobRequest& request, int64_t salt);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "compiler/schedule/cuda/user_kernel/tuned_kernel.h"
@@ -54,6 +55,29 @@ Result<std::vector<PriorTrial>> PriorOf(const db::TuningLog& log, const db::JobR
     for (const db::Record& record : fastest) AddTrial(record, trials);
   }
   for (const db::Record& record : newest) AddTrial(record, trials);
+  return trials;
+}
+
+// The same for a reproducible job: the order and, where they are too many, the choice of the
+// records do not depend on the order in which they were inserted. Of too many, the fastest.
+Result<std::vector<PriorTrial>> PriorByContents(const db::TuningLog& log, const db::JobRow& job,
+                                                const Digest& workload, const std::string& target,
+                                                int64_t most) {
+  db::RecordQuery query;
+  query.workload = workload;
+  query.target = target;
+  query.up_to_id = job.watermark;
+  query.limit = most + 1;
+  std::vector<db::Record> records = MLC_TRY(log.List(query));
+  if (std::ssize(records) > most) {
+    const auto before = [&](const db::Record& record) { return record.id <= job.watermark; };
+    records = MLC_TRY(log.Best(workload, target, static_cast<int>(most), before));
+  }
+  std::sort(records.begin(), records.end(), [](const db::Record& a, const db::Record& b) {
+    return std::tie(a.created_us, a.task_uid) < std::tie(b.created_us, b.task_uid);
+  });
+  std::vector<PriorTrial> trials;
+  for (const db::Record& record : records) AddTrial(record, trials);
   return trials;
 }
 
@@ -141,7 +165,8 @@ Result<SearchInput> SearchInputOf(const db::TuningLog& log, WorkloadIndex& index
     if (!row) return DataLoss("the log lacks workload " + task.workload.ToText());
     SearchTask entry{MLC_TRY(ParseWorkload(row->text)), task.occurrences, {}};
     if (options.use_history) {
-      entry.prior = MLC_TRY(PriorOf(log, job, task.workload, target, most));
+      const auto prior_of = options.reproducible ? PriorByContents : PriorOf;
+      entry.prior = MLC_TRY(prior_of(log, job, task.workload, target, most));
       if (entry.prior.empty()) {
         entry.of_other_targets = MLC_TRY(OfOtherTargets(log, job, task.workload, others));
       }
@@ -150,7 +175,9 @@ Result<SearchInput> SearchInputOf(const db::TuningLog& log, WorkloadIndex& index
   }
   MLC_TRY(SetUses(options, input));
   if (!options.use_history) return input;
-  MLC_TRY(AddRelated(log, index, job, target, input));
+  // The usual index knows the workloads that were inserted last.
+  WorkloadIndex all(log, INT64_MAX / 2);
+  MLC_TRY(AddRelated(log, options.reproducible ? all : index, job, target, input));
   for (db::ModelRow& model : MLC_TRY(log.Models(target, options.models))) {
     input.models.push_back({model.family, model.features, std::move(model.bytes)});
   }

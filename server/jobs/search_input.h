@@ -1,6 +1,7 @@
 // Reads the input of a job's search from the log. It reads only up to the last record and the last
 // model that the job noted when it began. A resumed job therefore starts from the same input,
-// whatever other jobs have added since. Thread-safe.
+// whatever other jobs have added since. For a reproducible job, logs with the same records give the
+// same input, in whatever order the records were inserted. Thread-safe.
 #pragma once
 
 #include "base/status.h"

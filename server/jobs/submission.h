@@ -24,6 +24,7 @@ struct SubmittedOptions {
   int64_t time_budget_ms = 0;
   int32_t batch = 0;  // 0: the server's choice
   int32_t priority = 0;
+  bool reproducible = false;
 };
 
 struct Submission {

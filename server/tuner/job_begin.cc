@@ -4,6 +4,7 @@
 
 #include "base/contain.h"
 #include "compiler/schedule/cuda/user_kernel/tuned_kernel.h"
+#include "server/jobs/job_plan.h"
 #include "server/jobs/search_input.h"
 #include "server/search/portfolio_strategy.h"
 #include "server/search/user_kernel_strategy.h"
@@ -17,11 +18,6 @@ namespace {
 // No honest kernel is faster than its arithmetic at this many times the calibrated peak: algorithms
 // that save multiplications, and an unluckily low calibration, stay well below it.
 constexpr double kPeakMargin = 16;
-
-// A GPU times faster than a machine compiles: more trials under way keep the compilers at work
-// while the slowest build of the oldest batch is awaited. Small batches, since each waits for its
-// slowest.
-constexpr int kGpuBatchesInFlight = 4;
 
 // A CPU starts at least so many multiply-adds of full width per ns and core.
 constexpr double kSlowestClockGhz = 2;
@@ -106,13 +102,7 @@ bool JobRunner::Calibrate(RunningJob& job) {
 Status JobRunner::OpenSearch(RunningJob& job, const db::JobRow& row) const {
   const JobOptions& options = job.spec.options;
   SearchInput input = MLC_TRY(SearchInputOf(context_.log, workloads_, row));
-  JobRun::Plan plan;
-  plan.job_id = job.spec.id;
-  plan.target_class = job.spec.target_class;
-  plan.trials = options.trials;
-  plan.batch = options.batch;
-  if (input.target.As<target::GpuTarget>() != nullptr) plan.in_flight = kGpuBatchesInFlight;
-  for (const db::JobTask& task : job.spec.tasks) plan.workloads.push_back(task.workload);
+  JobRun::Plan plan = PlanOf(row, options, input.target);
   const TimingLock quiet(context_.options.timing_lock);
   job.run = std::make_unique<JobRun>(
       std::move(plan), MLC_TRY(StrategyOf(options, std::move(input), context_.options.strategy)));

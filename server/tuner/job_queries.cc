@@ -71,6 +71,7 @@ Result<JobDescription> JobQueries::Describe(const std::string& id) const {
   description.options.fresh = !options.use_history;
   description.options.time_budget_ms = options.time_budget_ms;
   description.options.batch = options.batch;
+  description.options.reproducible = options.reproducible;
   description.options.priority = row.priority;
   for (const db::JobTask& task : row.tasks) {
     SubmittedTask& submitted = description.tasks.emplace_back();

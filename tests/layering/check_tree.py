@@ -42,11 +42,11 @@ ALLOWED = {
     "client/service": "base base/machine base/rpc base/wire client/target compiler/backend compiler/target proto",
     "client/target": "base compiler/backend compiler/build compiler/runtime compiler/target",
     "client/tune": (
-        "base base/html base/machine base/process base/rpc base/settings base/wire client/local client/model "
+        "base base/html base/machine base/process base/rpc base/settings base/wire client/compile client/local client/model "
         "client/progress client/service client/target client/tune/options compiler/backend compiler/build "
-        "compiler/front compiler/graph/onnx compiler/schedule/cuda/user_kernel "
+        "compiler/front compiler/graph compiler/graph/onnx compiler/package compiler/schedule/cuda/user_kernel "
         "compiler/schedule/kernel_spec compiler/schedule/space compiler/target costmodel db/report db/sqlite proto "
-        "server/search server/state"),
+        "server/api server/jobs server/search server/state"),
     "client/tune/options": "base base/process base/rpc base/settings client/model client/target compiler/target",
     "compiler/backend": (
         "compiler/graph/passes compiler/graph/physical compiler/schedule/cpu/attention "

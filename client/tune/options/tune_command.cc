@@ -90,8 +90,10 @@ std::string TuneOptions::Command() const {
   std::string command = "mlc-tune";
   ForEachFlag([&](const auto& flag) {
     if (std::string_view(flag.info.name) == "--log") command += SourceFlags();
+    constexpr bool kIsSwitch = std::same_as<decltype(this->*(flag.member)), const bool&>;
     for (const std::string& value : GivenValues(*this, flag, Repeats::kAgain)) {
-      command += " " + std::string(flag.info.name) + " " + ShellQuoted(value);
+      command += " " + std::string(flag.info.name);
+      if (!kIsSwitch) command += " " + ShellQuoted(value);
     }
   });
   return command;

@@ -10,6 +10,7 @@
 #include "base/settings/setting_table.h"
 #include "client/model/constants.h"
 #include "client/tune/options/flag.h"
+#include "client/tune/options/tune_help.h"
 #include "client/tune/options/tune_options.h"
 
 namespace mlc::client {
@@ -19,12 +20,6 @@ namespace mlc::client {
 consteval const char* SettingHelp(std::string_view name) {
   return settings::HelpOf(settings::Program::kTune, name);
 }
-
-inline constexpr const char* kDimHelp =
-    "NAME=N: size of a symbolic dimension; repeatable; NAME=1,8,32 and NAME=64..512:64: several "
-    "sizes, all combinations of which are tuned; NAME=1..512: any size of the range, by tuning "
-    "size "
-    "classes";
 
 inline constexpr const char* kPrecisions[] = {"model", "fp32", "tf32", "fp16", "bf16"};
 
@@ -90,12 +85,17 @@ inline constexpr std::tuple kTuneFlags{
          "list operators, tasks, the time that tuning takes, and all that is not supported; "
          "measures nothing; ends with code 0 if the model can be tuned"}
         .Excludes("--server"),
+    Flag{&O::replay_only, "--replay-only", G::kCommon, kReplayHelp}.Excludes("--server"),
     Flag{&O::time_budget_ms, "--time-budget", G::kCommon,
          "stop after this long, for example 10m or 1h30m"}
         .Duration()
         .Sent("time_budget_ms"),
     Flag{&O::worker, "--worker", G::kSearch, SettingHelp("worker")}.Repeated(R::kAgain),
     Flag{&O::seed, "--seed", G::kSearch, "seed of the search"}.Sent("seed").Repeated(R::kAgain),
+    Flag{&O::reproducible, "--reproducible", G::kSearch, kReproducibleHelp}
+        .Excludes("--time-budget")
+        .Sent("reproducible")
+        .Repeated(R::kAgain),
     Flag{&O::resume, "--resume", G::kSearch, "continue the last run (the default)"},
     Flag{&O::fresh, "--fresh", G::kSearch, "start anew and ignore what the log knows"}
         .Excludes("--resume")

@@ -182,6 +182,15 @@ std::string SetVerb(const CLI::App& app, TuneOptions& options) {
   return {};
 }
 
+// What is wrong with the flags beside --replay-only; empty if nothing.
+std::string CheckReplay(const TuneOptions& options) {
+  const bool measures = options.dry_run || options.fresh || options.time_budget_ms > 0 ||
+                        options.whole_model > 0 || !options.page.empty() || !options.report.empty();
+  return measures ? "--replay-only measures nothing and only reads the log: it goes without "
+                    "--dry-run, --fresh, --time-budget, --whole-model, --page and --report"
+                  : "";
+}
+
 // What is wrong with the flags of a job together; empty if nothing.
 std::string CheckJob(const TuneOptions& options) {
   if (options.server.empty() && (options.detach || options.priority != 0)) {
@@ -192,9 +201,10 @@ std::string CheckJob(const TuneOptions& options) {
            "mlc-log report makes the same report";
   }
   if (const std::string wrong = CheckKernel(options); !wrong.empty() || options.is_raw()) {
-    return wrong;
+    return wrong.empty() && options.replay_only ? "--replay-only goes with --model" : wrong;
   }
   if (options.model.empty()) return "--model is required";
+  if (options.replay_only) return CheckReplay(options);
   if (options.trials == 0 && !options.dry_run) return "--trials is required";
   return {};
 }

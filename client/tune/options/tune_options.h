@@ -67,6 +67,8 @@ struct TuneOptions {
   bool quiet = false;
   bool plain = false;
   bool dry_run = false;
+  bool replay_only = false;
+  bool reproducible = false;
   bool verbose = false;
   std::string worker;  // path of mlc-worker; empty: beside this program
 

@@ -231,8 +231,8 @@ TEST(TuneOptionsTest, EachFlagOfTheTableIsReadAndGoesWhereItsRowSays) {
     const std::string name = LongName(flag.info);
     std::vector<std::string> words;
     // Only an embedded server has a log to report on, and a dry run asks none.
-    const bool is_local =
-        name == "--server" || name == "--report" || name == "--page" || name == "--dry-run";
+    const bool is_local = name == "--server" || name == "--report" || name == "--page" ||
+                          name == "--dry-run" || name == "--replay-only";
     if (!is_local) words = {"--server", "lab"};
     // They need each other, and go without a model.
     const bool of_kernel = flag.info.group == FlagGroup::kKernel;
@@ -258,7 +258,8 @@ TEST(TuneOptionsTest, EachFlagOfTheTableIsReadAndGoesWhereItsRowSays) {
     EXPECT_NE(parsed.options.*(flag.member), defaults.*(flag.member)) << name;
     const auto has = [&](const std::vector<std::string>& all) {
       const auto at = std::find(all.begin(), all.end(), name);
-      return at != all.end() && at + 1 != all.end() && *(at + 1) == value;
+      if (at == all.end() || std::same_as<Value, bool>) return at != all.end();
+      return at + 1 != all.end() && *(at + 1) == value;
     };
     if (name != "--server") {
       EXPECT_EQ(has(Words(parsed.options.Command())), flag.info.repeats != Repeats::kNo) << name;
@@ -274,6 +275,38 @@ TEST(TuneOptionsTest, ADryRunNeedsAModelAlone) {
   EXPECT_EQ(Parse({"--dry-run"}).exit_code, 2);
   EXPECT_THAT(Parse({"--model", "m", "--dry-run", "--server", "a:1"}).message,
               HasSubstr("excludes"));
+}
+
+TEST(TuneOptionsTest, AReplayNeedsAModelAloneAndMeasuresNothing) {
+  const ParsedCommand parsed = Parse({"--model", "m", "--replay-only", "--reproducible"});
+  EXPECT_EQ(parsed.exit_code, -1) << parsed.message;
+  EXPECT_TRUE(parsed.options.replay_only && parsed.options.reproducible);
+  EXPECT_THAT(Parse({"--replay-only"}).message, HasSubstr("--model is required"));
+  EXPECT_THAT(Parse({"--model", "m", "--replay-only", "--server", "a:1"}).message,
+              HasSubstr("excludes"));
+  for (const std::vector<const char*>& more : {std::vector<const char*>{"--dry-run"},
+                                               {"--fresh"},
+                                               {"--time-budget", "5m"},
+                                               {"--whole-model", "3"},
+                                               {"--page", "localhost:0"},
+                                               {"--report", "r.html"}}) {
+    std::vector<const char*> words = {"--model", "m", "--replay-only"};
+    words.insert(words.end(), more.begin(), more.end());
+    const ParsedCommand refused = Parse(words);
+    EXPECT_EQ(refused.exit_code, 2) << more[0];
+    EXPECT_THAT(refused.message, HasSubstr(more[0]));
+  }
+  EXPECT_THAT(Parse({"--kernel", "k.json", "--trials", "5", "--replay-only"}).message,
+              HasSubstr("--replay-only goes with --model"));
+}
+
+TEST(TuneOptionsTest, AReproducibleJobHasNoTimeBudget) {
+  const ParsedCommand parsed = Parse({"--model", "m", "--trials", "5", "--reproducible"});
+  EXPECT_THAT(parsed.options.Command(), HasSubstr(" --reproducible"));
+  EXPECT_THAT(CompileCommand(parsed.options), HasSubstr(" --reproducible"));
+  EXPECT_THAT(
+      Parse({"--model", "m", "--trials", "5", "--reproducible", "--time-budget", "5m"}).message,
+      HasSubstr("excludes"));
 }
 
 TEST(TuneOptionsTest, HelpIsSuccess) {

@@ -31,14 +31,16 @@ class SearchInputTest : public ::testing::Test {
   SearchInput Read(int tasks, int records) {
     db::JobRow job;
     job.target = target_.ToText();
-    job.options = JobOptions().ToText();
+    job.options = options_.ToText();
     job.watermark = INT64_MAX;
     for (int n = 0; n < tasks; ++n) {
       const graph::Workload workload = Product(n);
       EXPECT_TRUE(log_->AddWorkload({workload.digest(), workload.ToText(), ""}).ok());
       job.tasks.push_back({workload.digest(), 1, ""});
     }
-    for (int n = 0; n < records; ++n) Add(job.tasks[0].workload, n);
+    for (int n = 0; n < records; ++n) {
+      Add(job.tasks[0].workload, backwards_ ? records - 1 - n : n);
+    }
     WorkloadIndex index(*log_);
     Result<SearchInput> input = SearchInputOf(*log_, index, job);
     EXPECT_TRUE(input.ok()) << input.status().ToString();
@@ -60,6 +62,8 @@ class SearchInputTest : public ::testing::Test {
   }
 
   target::Target target_;
+  JobOptions options_;
+  bool backwards_ = false;
   std::unique_ptr<db::TuningLog> log_ = db::MakeMemoryLog();
 };
 
@@ -75,6 +79,29 @@ TEST_F(SearchInputTest, AJobOfManyTasksReadsTheNewestAndTheFastestOfEach) {
   EXPECT_EQ(prior[63].measurement.median_ns, 1063);
   EXPECT_EQ(prior[64].measurement.median_ns, 1000 + 600 - 163);
   EXPECT_EQ(prior.back().measurement.median_ns, 1599);
+}
+
+// As many records as a job of 100 tasks reads, and more: the order of insertion decides nothing.
+TEST_F(SearchInputTest, AReproducibleJobReadsTheSameWhateverTheOrder) {
+  options_.reproducible = true;
+  for (const int records : {100, 600}) {
+    std::vector<double> first;
+    for (const bool backwards : {false, true}) {
+      log_ = db::MakeMemoryLog();
+      backwards_ = backwards;
+      std::vector<double> times;
+      for (const PriorTrial& trial : Read(100, records).tasks[0].prior) {
+        times.push_back(trial.measurement.median_ns);
+      }
+      ASSERT_EQ(times.size(), records == 100 ? 100u : 163u);
+      if (backwards) {
+        EXPECT_EQ(times, first);
+      }
+      first = times;
+    }
+    EXPECT_EQ(first.front(), 1000);
+    EXPECT_EQ(first.back(), 1000 + static_cast<double>(first.size()) - 1) << "the fastest";
+  }
 }
 
 TEST_F(SearchInputTest, AJobOfVeryManyTasksReadsSomeOfEach) {
