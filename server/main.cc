@@ -63,6 +63,7 @@ struct Flags {
   int64_t snapshot_minutes = 60;
   mlc::server::FleetFlags fleet;
   std::string quotas;
+  mlc::server::IdleTuningOptions idle;
   int search_threads = std::min(mlc::target::UsableCpus(), kSearchThreads);
 };
 
@@ -93,6 +94,11 @@ void AddJobFlags(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(0, 600'000))
       ->capture_default_str();
   app.add_option("--timing-lock", flags.timing_lock, SettingHelp("timing-lock"));
+  app.add_option("--tune-untuned", flags.idle.trials,
+                 "while there are no jobs, tune what builds had to take untuned, with so many "
+                 "trials a task; 0: tune nothing")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
 }
 
 void AddWorkerFlags(CLI::App& app, Flags& flags) {
@@ -191,6 +197,18 @@ int Fail(spdlog::logger& logger, const mlc::Status& status) {
   return static_cast<int>(mlc::ExitCodeOf(status));
 }
 
+mlc::server::TunerOptions TunerOptionsOf(const Flags& flags) {
+  mlc::server::TunerOptions options;
+  options.strategy = mlc::server::MakePortfolioStrategy;
+  options.terms.lease_ms = flags.lease_ms;
+  options.names = flags.names;
+  options.health.canaries = flags.canaries == "on";
+  options.timing_lock = flags.timing_lock;
+  options.search_threads = flags.search_threads;
+  options.search_nice = kSearchNice;
+  return options;
+}
+
 int Run(const Flags& flags) {
   const sigset_t signals = BlockedSignals();
   mlc::server::ServerOptions options;
@@ -199,11 +217,8 @@ int Run(const Flags& flags) {
   options.page.listen = flags.http;
   options.snapshots = flags.snapshots;
   options.snapshots.every_ms = flags.snapshot_minutes * 60'000;
-  options.tuner.strategy = mlc::server::MakePortfolioStrategy;
-  options.tuner.terms.lease_ms = flags.lease_ms;
-  options.tuner.names = flags.names;
-  options.tuner.health.canaries = flags.canaries == "on";
-  options.tuner.timing_lock = flags.timing_lock;
+  options.idle = flags.idle;
+  options.tuner = TunerOptionsOf(flags);
   mlc::server::LogOptions messages = flags.messages;
   if (flags.verbose) messages.level = "debug";
   const auto made = mlc::server::MakeLogger(messages);
@@ -213,8 +228,6 @@ int Run(const Flags& flags) {
   }
   options.tuner.logger = *made;
   auto logger = options.tuner.logger;
-  options.tuner.search_threads = flags.search_threads;
-  options.tuner.search_nice = kSearchNice;
   options.quotas = flags.quotas;
   options.tuner.crash_marker = flags.log + ".crashed";
   const mlc::Status watching = mlc::server::InstallCrashMarker(options.tuner.crash_marker);

@@ -14,6 +14,7 @@
 #include "server/api/services.h"
 #include "server/jobs/quotas_file.h"
 #include "server/metrics/watched_files.h"
+#include "server/untuned_notes.h"
 
 namespace mlc::server {
 namespace {
@@ -26,6 +27,16 @@ constexpr std::chrono::milliseconds kLook(250);
 constexpr char kFiles[] = "mlc.files";
 // What the health service calls the parts that need the log's disk.
 constexpr char kWriting[] = "mlc.proto.Workers";
+// A job waits so long for idle tuning to give way.
+constexpr std::chrono::milliseconds kIdleLook(100);
+
+// The tuner's, but for what the server hears of it.
+TunerOptions HeardBy(UntunedNotes& notes, TunerOptions options) {
+  options.untuned = [&notes](const std::string& workload, const std::string& target) {
+    notes.Add(workload, target);
+  };
+  return options;
+}
 
 class RunningServer : public Server {
  public:
@@ -38,7 +49,8 @@ class RunningServer : public Server {
         watched_files_(logger_, metrics_),
         log_(std::move(log)),
         endpoint_(std::move(endpoint)),
-        tuner_(std::make_unique<Tuner>(*log_, std::move(options))),
+        untuned_(path_, clock_),
+        tuner_(std::make_unique<Tuner>(*log_, HeardBy(untuned_, std::move(options)))),
         tuner_service_(MakeTunerService(*tuner_, endpoint_->access(), load_, clock_)),
         workers_service_(MakeWorkersService(*tuner_, endpoint_->access(), load_, clock_)) {}
   ~RunningServer() override { Stop(0); }
@@ -62,6 +74,13 @@ class RunningServer : public Server {
       metrics->Set(Gauge::kSnapshotFailed, status.ok() ? 0 : 1);
     };
     snapshots_ = std::make_unique<SnapshotSchedule>(log, std::move(options), logger);
+  }
+
+  // REQUIRES: after Serve.
+  void TuneWhenIdle(const IdleTuningOptions& options) {
+    if (options.trials == 0) return;
+    idle_ = std::make_unique<IdleTuning>(path_, *log_, *tuner_, options, clock_, logger_);
+    idler_ = std::thread([this] { UntilStopped(kIdleLook, [this] { idle_->Look(); }); });
   }
 
   // REQUIRES: after Serve.
@@ -134,6 +153,8 @@ class RunningServer : public Server {
     endpoint_->Tick();
     load_.Review(clock_.SteadyMs());
     RefreshQuotas(transport::Look::kIfChanged);
+    // Best effort: no build waits for it, and no knowledge is lost.
+    (void)untuned_.Flush();
     const Status log_status = tuner_->LogStatus();
     endpoint_->SetServing(kWriting, log_status.ok());
     metrics_->Set(Gauge::kLogWritable, log_status.ok() ? 1 : 0);
@@ -163,6 +184,7 @@ class RunningServer : public Server {
     tick_wake_.NotifyAll();
     if (ticker_.joinable()) ticker_.join();
     if (watcher_.joinable()) watcher_.join();
+    if (idler_.joinable()) idler_.join();
   }
 
   const std::string path_;
@@ -172,7 +194,9 @@ class RunningServer : public Server {
   WatchedFiles watched_files_;  // of what is not the endpoint's
   std::unique_ptr<db::TuningLog> log_;
   std::unique_ptr<Endpoint> endpoint_;
+  UntunedNotes untuned_;
   std::unique_ptr<Tuner> tuner_;
+  std::unique_ptr<IdleTuning> idle_;
   CallLoad load_;
   std::unique_ptr<grpc::Service> tuner_service_;
   std::unique_ptr<grpc::Service> workers_service_;
@@ -186,6 +210,7 @@ class RunningServer : public Server {
   bool writable_ = true;  // the ticker's alone
   std::thread ticker_;
   std::thread watcher_;
+  std::thread idler_;
 };
 
 }  // namespace
@@ -214,6 +239,7 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   server->FollowQuotas(std::move(quotas));
   MLC_TRY(server->Serve());
   MLC_TRY(server->ServePage(std::move(options.page)));
+  server->TuneWhenIdle(options.idle);
   server->PublishSnapshots(options.log, std::move(options.snapshots), logger);
   return std::unique_ptr<Server>(std::move(server));
 }

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "server/api/endpoint.h"
+#include "server/idle_tuning.h"
 #include "server/page/live_page.h"
 #include "server/snapshot_schedule.h"
 #include "server/tuner/tuner.h"
@@ -20,6 +21,7 @@ struct ServerOptions {
   TunerOptions tuner;         // all parts use its clock
   std::string quotas;         // quota file, watched for changes; replaces those in `tuner`
   SnapshotOptions snapshots;  // for build machines; none by default
+  IdleTuningOptions idle;     // what to do while there are no jobs; nothing by default
   // The live page for browsers; none by default. It uses TLS, tokens and clock of the endpoint. If
   // the endpoint is a Unix socket, the page is read-only, because no folder protects its port.
   page::PageOptions page;

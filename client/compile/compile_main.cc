@@ -49,13 +49,6 @@ void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 
 const char* Variable(const char* name) { return std::getenv(name); }
 
-Result<std::string> ReadText(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  // Not "nothing found": that exit code tells of untuned tasks.
-  if (!in) return InvalidArgument("cannot read '" + path + "'");
-  return std::string{std::istreambuf_iterator<char>(in), {}};
-}
-
 // Where kernels come from: a server that is connected, or files.
 struct Source {
   std::optional<TunerClient> server;
@@ -69,7 +62,11 @@ Result<Source> OpenSource(const CompileOptions& options) {
 }
 
 Result<package::LockFile> ReadLock(const std::string& path) {
-  Result<package::LockFile> lock = package::LockFile::Parse(MLC_TRY(ReadText(path)));
+  std::ifstream in(path, std::ios::binary);
+  // Not "nothing found": that exit code tells of untuned tasks.
+  if (!in) return InvalidArgument("cannot read '" + path + "'");
+  Result<package::LockFile> lock =
+      package::LockFile::Parse(std::string{std::istreambuf_iterator<char>(in), {}});
   if (!lock.ok()) return lock.status().WithPrefix("'" + path + "'");
   return lock;
 }
@@ -281,6 +278,7 @@ Result<ExitCode> CompileOneSize(const CompileOptions& options, const DimSizes& s
   const package::LibraryOptions library = LibraryOptionsOf(options, Variable);
   const Chosen chosen = MLC_TRY(Choose(compilation, source, std::move(read.program), read.trace));
   const Variant& variant = chosen.variant;
+  NoteUntuned(options, variant, target);
   read.model = {};  // the library needs what the variant holds, and no more
   const package::LibraryReport written =
       MLC_TRY(package::WriteLibrary(variant.program, variant.choices, target, library));
@@ -304,6 +302,7 @@ Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, 
   if (at == 0) SayNotes(options, read.trace);
   const Compilation compilation{options, read.model, front, target};
   auto [variant, note] = MLC_TRY(Choose(compilation, source, std::move(read.program), read.trace));
+  NoteUntuned(options, variant, target);
   // A lock file pins what was chosen.
   if (options.locked.empty()) MLC_TRY(all.layouts.Share(variant.program, variant.choices));
   if (!note.empty()) {

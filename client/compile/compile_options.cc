@@ -49,6 +49,8 @@ void AddKernelOptions(CLI::App& app, CompileOptions& options) {
                  "in the log, off takes the family's default")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
+  app.add_flag("--no-note-untuned", options.no_note_untuned,
+               "do not list tasks without a record for mlc-log untuned, in a file beside the log");
   app.add_option("--user-kernels", options.user_kernels,
                  "use a user-supplied kernel if it is the fastest of the log: on or off")
       ->check(CLI::IsMember({"on", "off"}))

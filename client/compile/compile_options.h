@@ -36,6 +36,7 @@ struct CompileOptions {
   int task = -1;                    // -1: all of them
   bool require_tuned = false;
   bool reproducible = false;
+  bool no_note_untuned = false;
   bool json = false;
   bool verbose = false;
 };

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "client/compile/untuned_tasks.h"
+
 namespace mlc::client {
 namespace {
 
@@ -33,6 +35,15 @@ void SayCache(const CompileOptions& options, const std::string& folder,
   std::fprintf(stderr, "device code: %lld of %lld from the cache %s\n",
                static_cast<long long>(written.code_found), static_cast<long long>(pieces),
                folder.empty() ? "(off)" : folder.c_str());
+}
+
+void NoteUntuned(const CompileOptions& options, const Variant& variant,
+                 const target::Target& target) {
+  if (options.log.empty() || !options.locked.empty() || options.no_note_untuned) return;
+  const Status noted = NoteUntunedTasks(options.log, variant.program, variant.choices, target);
+  if (!noted.ok() && options.verbose) {
+    std::fprintf(stderr, "mlc-compile: note: %s\n", noted.message().c_str());
+  }
 }
 
 }  // namespace mlc::client

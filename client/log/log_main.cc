@@ -17,6 +17,7 @@
 #include "client/log/log_commands.h"
 #include "client/log/merge_command.h"
 #include "client/log/tuned_kernels.h"
+#include "client/log/untuned_command.h"
 #include "client/model/constants.h"
 #include "client/model/dims.h"
 #include "client/model/sized_model.h"
@@ -248,6 +249,10 @@ void AddReading(CLI::App& app, Flags& flags, int& code) {
   explain->add_option("WHAT", flags.what, "a record, or a workload for its best")->required();
   explain->add_option("--target", flags.log.target, "class text");
   explain->callback([&] { code = Print(ExplainCommand(flags.log, flags.what)); });
+  CLI::App* untuned =
+      Add(app, flags, kReading, "untuned", "tasks that builds wanted and the log has no record of");
+  untuned->add_option("--target", flags.log.target, "class text; every target if not given");
+  untuned->callback([&] { code = Print(UntunedCommand(flags.log)); });
   CLI::App* stats =
       Add(app, flags, kReading, "stats", "number of workloads, records, models and jobs");
   stats->callback([&] { code = Print(StatsCommand(flags.log)); });

@@ -120,6 +120,13 @@ class Log:
         """Why a config is fast or slow, in words: of a record, or of the best of a workload."""
         return str(self._ask("explain", *flag("target", target), str(what))["text"])
 
+    def untuned(self, *, target: Optional[str] = None) -> List[Dict[str, Any]]:
+        """Tasks that builds wanted and the log has no record of: workload, summary, target, builds.
+
+        The task that most builds wanted comes first.
+        """
+        return list(self._ask("untuned", *flag("target", target), "")["untuned"])
+
     def stats(self) -> Dict[str, Any]:
         """How many workloads, records, models and jobs the log holds."""
         return self._ask("stats")

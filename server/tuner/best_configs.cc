@@ -135,6 +135,7 @@ Result<BestAnswer> BestConfigs::Find(const BestQuestion& question) {
     BestConfig best = MLC_TRY(cache_.Get(key, number, ask));
     if (best.best.config.empty() && !question.texts.empty()) {
       MLC_TRY(Contain([&] { return similar.AddFor(key, question.texts[i], best); }));
+      if (untuned_) untuned_(question.texts[i], question.target);
     }
     if (bytes + BytesOf(best) > kBytesWithOthers) best.others.clear();
     bytes += BytesOf(best);

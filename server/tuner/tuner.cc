@@ -41,7 +41,7 @@ struct Tuner::Parts {
   LogHealth log_health;
   SearchQueue queue{ThreadsOf(context.options)};
   WorkloadIndex workloads{context.log};
-  BestConfigs best{context.log, workloads};
+  BestConfigs best{context.log, workloads, context.options.untuned};
   WorkerSessions sessions{context, tables};
   AdminHolds holds{context, tables};
   WorkerDirectory workers{context, tables, queue};

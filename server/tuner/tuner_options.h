@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,10 @@ class logger;
 
 namespace mlc::server {
 
+// Hears of a workload (canonical text) that a build for a target class asked for and the log has no
+// record of. Called on any thread; must be quick.
+using UntunedListener = std::function<void(const std::string& workload, const std::string& target)>;
+
 struct TunerOptions {
   StrategyFactory strategy;
   LeaseTerms terms;
@@ -30,6 +35,7 @@ struct TunerOptions {
   int search_nice = 0;               // niceness of the search threads
   std::string timing_lock;           // see TimingLock; empty: none
   std::string crash_marker;          // see InstallCrashMarker; empty: crashes count against no job
+  UntunedListener untuned;           // may be empty
   Quotas quotas;                     // what each user may ask for
   const Clock* clock = &SystemClock();     // must outlive the tuner
   std::shared_ptr<spdlog::logger> logger;  // must be set

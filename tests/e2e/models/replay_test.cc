@@ -143,5 +143,41 @@ TEST_F(ReplayTest, NamesTheTasksThatALogLacksAndNeverWrites) {
   EXPECT_FALSE(fs::exists(In("none.db")));
 }
 
+TEST_F(ReplayTest, BuildsNoteWhatTheLogLacks) {
+  ASSERT_EQ(RunProgram({MLC_BINARY_DIR "/tests/write_log", In("log.db"), "2", kModel}).exit_code,
+            0);
+  const auto build = [&](const char* model, const std::vector<std::string>& more) {
+    std::vector<std::string> command = {MLC_BINARY_DIR "/bin/mlc-compile",
+                                        "--model",
+                                        model,
+                                        "--log",
+                                        In("log.db"),
+                                        "--threads",
+                                        "2",
+                                        "-o",
+                                        In("library")};
+    command.insert(command.end(), more.begin(), more.end());
+    const Finished run = RunProgram(command);
+    EXPECT_EQ(run.exit_code, 0) << run.output;
+  };
+  const auto untuned = [&] {
+    return RunProgram({MLC_BINARY_DIR "/bin/mlc-log", "untuned", In("log.db"), "--json"});
+  };
+  const std::string list = In("log.db") + ".untuned";
+  build(kModel, {});
+  EXPECT_FALSE(fs::exists(list)) << "every task has a record";
+  EXPECT_EQ(RunProgram({MLC_BINARY_DIR "/bin/mlc-log", "untuned", In("log.db")}).exit_code, 3);
+  build(kOther, {"--no-note-untuned"});
+  EXPECT_FALSE(fs::exists(list));
+  build(kOther, {});
+  build(kOther, {"--transfer=off"});
+  const Json wanted = Json::parse(untuned().output)["untuned"];
+  ASSERT_GT(wanted.size(), 3u);
+  for (const Json& task : wanted) EXPECT_EQ(task["builds"], 2);
+  ASSERT_EQ(RunProgram({MLC_BINARY_DIR "/tests/write_log", In("log.db"), "2", kOther}).exit_code,
+            0);
+  EXPECT_TRUE(Json::parse(untuned().output)["untuned"].empty()) << "tuned by now";
+}
+
 }  // namespace
 }  // namespace mlc::testing

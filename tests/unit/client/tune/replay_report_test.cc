@@ -32,7 +32,7 @@ ReplayReport TwoTasks(package::Origin second, double second_ns) {
   report.target = target::Target().ClassText();
   report.choices = {Chosen(package::FromRecord{"abc"}, 2e6), Chosen(std::move(second), second_ns)};
   report.default_ns = {4e6, 0};
-  report.search.job = DigestOf(std::string("job"));
+  report.search.job = DigestOf("job");
   report.search.is_known = true;
   report.search.wanted = report.search.answered = 12;
   report.search.outcomes[0] = 12;
