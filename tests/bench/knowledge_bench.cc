@@ -148,6 +148,16 @@ double PeakMiB() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
+// Of this process: the machine may be busy with others.
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 double ResidentMiB() {
   std::ifstream file("/proc/self/statm");
   double pages = 0;
@@ -160,6 +170,7 @@ double ResidentMiB() {
 Status WarmStart(db::TuningLog& log, server::WorkloadIndex& index, const db::JobRow& job,
                  bool again) {
   const double start = NowSeconds();
+  const double cpu = CpuSeconds();
   server::SearchInput input = MLC_TRY(server::SearchInputOf(log, index, job));
   const double read = NowSeconds();
   size_t prior = 0;
@@ -172,10 +183,10 @@ Status WarmStart(db::TuningLog& log, server::WorkloadIndex& index, const db::Job
   const double proposed = NowSeconds();
   std::printf(
       "{\"what\": \"warm start\", \"again\": %s, \"read_s\": %.3f, \"search_s\": %.3f, "
-      "\"propose_s\": %.3f, \"sum_s\": %.3f, \"prior\": %zu, \"related\": %zu, \"proposals\": "
-      "%zu, \"resident_mib\": %.1f, \"peak_mib\": %.1f}\n",
-      again ? "true" : "false", read - start, made - read, proposed - made, proposed - start, prior,
-      related, proposals, ResidentMiB(), PeakMiB());
+      "\"propose_s\": %.3f, \"sum_s\": %.3f, \"cpu_s\": %.3f, \"prior\": %zu, \"related\": %zu, "
+      "\"proposals\": %zu, \"resident_mib\": %.1f, \"peak_mib\": %.1f}\n",
+      again ? "true" : "false", read - start, made - read, proposed - made, proposed - start,
+      CpuSeconds() - cpu, prior, related, proposals, ResidentMiB(), PeakMiB());
   std::fflush(stdout);
   return Status();
 }
