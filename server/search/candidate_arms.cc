@@ -14,15 +14,8 @@ constexpr double kWorst = std::numeric_limits<double>::infinity();
 // Log time added for each untimed candidate nearby: similar candidates add little information.
 constexpr double kCrowding = 0.03;
 constexpr int kShortList = 24;
-// Results without an improvement after which the search descends, and starts elsewhere as well.
-constexpr int64_t kDescendAfter = 10;
-constexpr int64_t kRestartAfter = 30;
-// Results without an improvement after which every other choice ignores earlier jobs.
-constexpr int64_t kMistrustAfter = 10;
 // Moves predicted this much slower than the incumbent (log) are not worth a trial.
 constexpr double kMostPredictedLoss = 0.30;
-// Steps of one knob in a descent: uneven knobs hide what lies beyond the next value.
-constexpr int kDescentReach = 16;
 constexpr int kMaxPool = 6000;
 constexpr int kMutants = 160;
 constexpr int64_t kGrowEvery = 3;  // results
@@ -36,10 +29,10 @@ constexpr std::array kDescent = {Arm::kNeighbour, Arm::kModel,     Arm::kNeighbo
 constexpr std::array kRestarts = {Arm::kRestart, Arm::kModel, Arm::kRestart, Arm::kNeighbour,
                                   Arm::kRestart, Arm::kPrior, Arm::kRestart, Arm::kRandom};
 
-Arm ArmOf(int64_t choice, int64_t stale) {
+Arm ArmOf(int64_t choice, int64_t stale, const SearchConstants& constants) {
   const auto turn = static_cast<size_t>(choice);
-  if (stale < kDescendAfter) return kPortfolio[turn % kPortfolio.size()];
-  if (stale < kRestartAfter) return kDescent[turn % kDescent.size()];
+  if (stale < constants.descend_after) return kPortfolio[turn % kPortfolio.size()];
+  if (stale < constants.restart_after) return kDescent[turn % kDescent.size()];
   return kRestarts[turn % kRestarts.size()];
 }
 
@@ -92,9 +85,9 @@ int CandidateArms::BestNeighbour(int64_t stale, Basis basis) {
   if (times_.best() < 0) return Pool::kIllegal;
   int best = Pool::kIllegal;
   double best_score = scores_.Score(times_.best(), basis) + kMostPredictedLoss;
-  for (int incumbent : times_.Fastest(stale > kDescendAfter ? 2 : 3)) {
-    const std::vector<int> near =
-        pool_.Neighbours(incumbent, stale < kDescendAfter ? 1 : kDescentReach);
+  for (int incumbent : times_.Fastest(stale > constants_.descend_after ? 2 : 3)) {
+    const std::vector<int> near = pool_.Neighbours(
+        incumbent, stale < constants_.descend_after ? 1 : constants_.descent_reach);
     scores_.Update(times_);
     for (int candidate : near) {
       if (!tried_.Free(candidate) || scores_.Score(candidate, basis) >= best_score) continue;
@@ -121,12 +114,12 @@ int CandidateArms::RandomOne() {
 }
 
 CandidateArms::Basis CandidateArms::BasisOf(bool prior, int64_t stale) const {
-  if (stale >= kMistrustAfter && choices_ % 2 == 0) return Basis::kOwn;
-  return prior && stale < kRestartAfter ? Basis::kPrior : Basis::kBoth;
+  if (stale >= constants_.mistrust_after && choices_ % 2 == 0) return Basis::kOwn;
+  return prior && stale < constants_.restart_after ? Basis::kPrior : Basis::kBoth;
 }
 
 int CandidateArms::Choose(int64_t stale, const char*& arm) {
-  const Arm wanted = ArmOf(choices_++, stale);
+  const Arm wanted = ArmOf(choices_++, stale, constants_);
   const Basis basis = BasisOf(wanted == Arm::kPrior && scores_.has_prior(), stale);
   if (wanted == Arm::kRestart) {
     arm = "restart";
@@ -134,7 +127,7 @@ int CandidateArms::Choose(int64_t stale, const char*& arm) {
     if (found != Pool::kIllegal) return found;
   }
   if (wanted == Arm::kNeighbour) {
-    arm = stale >= kDescendAfter ? "descent" : "neighbour";
+    arm = stale >= constants_.descend_after ? "descent" : "neighbour";
     const int found = BestNeighbour(stale, basis);
     if (found != Pool::kIllegal) return found;
     if (stale >= kStaleEnd) return Pool::kIllegal;

@@ -11,6 +11,7 @@
 #include "server/search/candidate_times.h"
 #include "server/search/descent.h"
 #include "server/search/pool.h"
+#include "server/search/search_constants.h"
 #include "server/search/tried_candidates.h"
 
 namespace mlc::server {
@@ -24,6 +25,7 @@ class CandidateArms {
     CandidateScores& scores;
     const TriedCandidates& tried;
     Rng& rng;
+    const SearchConstants& constants;
   };
   explicit CandidateArms(Parts parts)
       : pool_(parts.pool),
@@ -31,6 +33,7 @@ class CandidateArms {
         scores_(parts.scores),
         tried_(parts.tried),
         rng_(parts.rng),
+        constants_(parts.constants),
         restart_({parts.pool, parts.times, parts.scores, parts.tried, parts.rng}) {}
 
   // Adds candidates like the best ones, measured and predicted, after `trials` results: if it is
@@ -54,6 +57,7 @@ class CandidateArms {
   CandidateScores& scores_;
   const TriedCandidates& tried_;
   Rng& rng_;
+  const SearchConstants& constants_;
   Descent restart_;
   int64_t choices_ = 0;
   int64_t grown_at_ = 0;  // results when the pool grows again

@@ -4,12 +4,15 @@
 #include <cmath>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace mlc::server {
 
-CandidateScores::CandidateScores(const Pool& pool, SharedModels& models)
+CandidateScores::CandidateScores(const Pool& pool, SharedModels& models,
+                                 const SearchConstants& constants)
     : pool_(pool),
       models_(models),
+      constants_(constants),
       offset_(pool.source().families(), 0.0),
       own_offset_(pool.source().families(), 0.0),
       versions_(pool.source().families(), -1) {}
@@ -28,7 +31,8 @@ SharedModel& CandidateScores::ModelOf(size_t family) const {
   const std::string_view name = pool_.source().family_name(family);
   const auto found = models_.find(name);
   if (found != models_.end()) return found->second;
-  return models_.emplace(std::string(name), SharedModel(pool_.source().columns())).first->second;
+  SharedModel model(pool_.source().columns(), constants_.online_trees);
+  return models_.emplace(std::string(name), std::move(model)).first->second;
 }
 
 // Only what is new is asked: candidates, and the families whose models have changed. Runs of

@@ -10,6 +10,7 @@
 
 #include "server/search/candidate_times.h"
 #include "server/search/pool.h"
+#include "server/search/search_constants.h"
 #include "server/search/shared_model.h"
 
 namespace mlc::server {
@@ -23,8 +24,8 @@ class CandidateScores {
   // results alone. Without knowledge of earlier jobs all are the same.
   enum class Basis : uint8_t { kBoth, kPrior, kOwn };
 
-  // Borrows both.
-  CandidateScores(const Pool& pool, SharedModels& models);
+  // Borrows all.
+  CandidateScores(const Pool& pool, SharedModels& models, const SearchConstants& constants);
 
   // Brings scores up to date with the models and the pool; `times` set the offset of the task.
   void Update(const CandidateTimes& times);
@@ -46,6 +47,7 @@ class CandidateScores {
 
   const Pool& pool_;
   SharedModels& models_;
+  const SearchConstants& constants_;
   std::vector<float> prior_;    // corrections of log estimates
   std::vector<float> online_;   // both layers
   std::vector<float> own_;      // of this job's results alone; empty without a prior

@@ -31,7 +31,7 @@ std::span<const PointRef> WithinBudget(const std::vector<PointRef>& of_other_dev
 Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Options options)
     : options_(options) {
   for (const auto& [family, experience] : rows) {
-    SharedModel model(experience.columns());
+    SharedModel model(experience.columns(), options_.constants.online_trees);
     model.SetPrior(experience);
     models_.emplace(family, std::move(model));
   }
@@ -39,7 +39,8 @@ Portfolio::Portfolio(std::vector<PortfolioTask> tasks, const SavedRows& rows, Op
   for (size_t i = 0; i < tasks.size(); ++i) {
     Task& task = tasks_.emplace_back();
     task.uses = std::move(tasks[i].uses);
-    task.search = std::make_unique<TaskSearch>(std::move(tasks[i].source), models_, root.Split(i));
+    task.search = std::make_unique<TaskSearch>(std::move(tasks[i].source), models_,
+                                               options_.constants, root.Split(i));
     for (const PortfolioTask::Known& known : tasks[i].known) {
       task.search->AddKnown(known.point, known.ending, known.ns, known.confirmed);
     }

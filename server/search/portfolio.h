@@ -45,6 +45,7 @@ class Portfolio {
   struct Options {
     int64_t trials = 0;
     uint64_t seed = 0;
+    SearchConstants constants = {};
   };
   struct Seen {
     Pick pick;

@@ -8,8 +8,6 @@ namespace {
 constexpr size_t kFirstFit = 12;  // rows
 constexpr double kGrowth = 1.2;   // of the rows, until the next fit
 constexpr costmodel::BoostingOptions kPriorTrees{.trees = 100, .depth = 6, .eta = 0.12};
-constexpr costmodel::BoostingOptions kOnlineTrees{
-    .trees = 50, .depth = 4, .eta = 0.16, .columns = 0.4};
 
 void AddLayer(const std::optional<costmodel::Forest>& layer, std::span<const float> features,
               std::span<float> out) {
@@ -21,7 +19,8 @@ void AddLayer(const std::optional<costmodel::Forest>& layer, std::span<const flo
 
 }  // namespace
 
-SharedModel::SharedModel(size_t columns) : before_(columns), seen_(columns), residuals_(columns) {}
+SharedModel::SharedModel(size_t columns, const costmodel::BoostingOptions& online)
+    : online_trees_(online), before_(columns), seen_(columns), residuals_(columns) {}
 
 void SharedModel::SetPrior(costmodel::Experience rows) {
   before_ = std::move(rows);
@@ -42,12 +41,12 @@ void SharedModel::Refresh() {
   const auto due = static_cast<size_t>(static_cast<double>(fitted_rows_) * kGrowth);
   if (residuals_.size() < kFirstFit || residuals_.size() <= due) return;
   fitted_rows_ = residuals_.size();
-  Result<costmodel::Forest> model = residuals_.Fit(kOnlineTrees);
+  Result<costmodel::Forest> model = residuals_.Fit(online_trees_);
   if (!model.ok()) return;
   online_ = *std::move(model);
   ++version_;
   if (!has_prior()) return;
-  Result<costmodel::Forest> alone = seen_.Fit(kOnlineTrees);
+  Result<costmodel::Forest> alone = seen_.Fit(online_trees_);
   if (alone.ok()) alone_ = *std::move(alone);
 }
 

@@ -16,7 +16,8 @@ namespace mlc::server {
 
 class SharedModel {
  public:
-  explicit SharedModel(size_t columns);
+  // `online`: the trees of the online layer.
+  SharedModel(size_t columns, const costmodel::BoostingOptions& online);
 
   // Once, before anything else.
   void SetPrior(costmodel::Experience rows);
@@ -37,6 +38,7 @@ class SharedModel {
   costmodel::Experience Gathered() const;
 
  private:
+  costmodel::BoostingOptions online_trees_;
   costmodel::Experience before_;     // earlier jobs'
   costmodel::Experience seen_;       // this job's
   costmodel::Experience residuals_;  // the same rows, less the prior's correction

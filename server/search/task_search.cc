@@ -25,11 +25,12 @@ constexpr int kRounds = 3;
 
 }  // namespace
 
-TaskSearch::TaskSearch(std::unique_ptr<CandidateSource> source, SharedModels& models, Rng rng)
+TaskSearch::TaskSearch(std::unique_ptr<CandidateSource> source, SharedModels& models,
+                       const SearchConstants& constants, Rng rng)
     : pool_(std::move(source)),
       rng_(rng),
-      scores_(pool_, models),
-      arms_({pool_, times_, scores_, tried_, rng_}) {
+      scores_(pool_, models, constants),
+      arms_({pool_, times_, scores_, tried_, rng_, constants}) {
   for (const PointRef& point : pool_.source().Defaults()) {
     const int candidate = pool_.Add(point.family, point.point);
     if (candidate == Pool::kIllegal) continue;

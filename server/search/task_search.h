@@ -40,8 +40,9 @@ enum class Ending : uint8_t { kTimed, kTooSlow, kFailed, kNotMade };
 
 class TaskSearch {
  public:
-  // Borrows the models.
-  TaskSearch(std::unique_ptr<CandidateSource> source, SharedModels& models, Rng rng);
+  // Borrows the models and the constants.
+  TaskSearch(std::unique_ptr<CandidateSource> source, SharedModels& models,
+             const SearchConstants& constants, Rng rng);
   TaskSearch(const TaskSearch&) = delete;
   TaskSearch& operator=(const TaskSearch&) = delete;
 

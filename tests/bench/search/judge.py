@@ -3,12 +3,14 @@
 
     judge.py --spaces FOLDER [--rugged FIRST:COUNT] [--build build/release] [--seeds 30] [--trials 256]
              [--methods cold,warm,random,genetic,descent] [--rearranged] [--scatter 0.05] [--failures 0.1]
-             [--jobs 2] [--runs FILE.jsonl]
+             [--jobs 2] [--runs FILE.jsonl] [--nested]
 
 Runs replay_searches for all spaces and writes its raw results to --runs. With --runs alone, the
 tables come from the file. --rearranged: each seed reverses the order of the values of some knobs
 and starts from a random config, so that nothing is won by how a space is written down. --scatter
 and --failures disturb timings (standard deviation of log time) and trials (share that fails).
+--nested: runs every setting of nested_choice.py and judges each space with the one that the other
+spaces choose.
 Prints two tables: by problem, with intervals, and by space, as the page
 docs/benchmarks/search-spaces.md has them, and which share of the measured times was in the
 predicted interval. The interval of a median is a bootstrap over the seeds of each space, that of a
@@ -23,6 +25,8 @@ import os
 import random
 import subprocess
 import sys
+
+import nested_choice
 
 SAMPLES = 1000
 Z = 1.96
@@ -119,11 +123,13 @@ def spaces_of(args):
     return found
 
 
-def replay(args, space):
-    spaces, name = space
+def replay(args, work):
+    (spaces, name), constants = work
     command = [f"{args.build}/bench/replay_searches", spaces, f"only={name}", f"seeds={args.seeds}",
                f"trials={args.trials}", f"methods={args.methods}", f"rearranged={int(args.rearranged)}",
                f"scatter={args.scatter}", f"failures={args.failures}"]
+    if constants:
+        command.append(f"constants={constants}")
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
@@ -140,11 +146,14 @@ def main():
     parser.add_argument("--failures", type=float, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--runs")
+    parser.add_argument("--nested", action="store_true")
     args = parser.parse_args()
     spaces = spaces_of(args)
     if spaces:
+        settings = nested_choice.SETTINGS if args.nested else ("",)
+        works = [(space, constants) for space in spaces for constants in settings]
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            lines = [line for lines in pool.map(lambda space: replay(args, space), spaces) for line in lines]
+            lines = [line for lines in pool.map(lambda work: replay(args, work), works) for line in lines]
         if args.runs:
             os.makedirs(os.path.dirname(os.path.abspath(args.runs)), exist_ok=True)
             with open(args.runs, "w") as out:
@@ -153,6 +162,8 @@ def main():
         lines = open(args.runs).read().splitlines()
     else:
         sys.exit("judge.py: name --spaces, --rugged or --runs")
+    if args.nested:
+        lines = nested_choice.judged(lines, args.trials + 1)
     runs = Runs(lines, args.trials)
     runs.print_problems()
     print()

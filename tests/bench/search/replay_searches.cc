@@ -1,7 +1,7 @@
 // Replays searches on spaces of which every config is known; prints one JSON object for each run:
 //   replay_searches SPACES [seeds=30] [first=1] [trials=256] [noise=1]
 //                   [scatter=0] [failures=0] [rearranged=0]
-//                   [methods=cold,warm,...] [only=PROBLEM/DEVICE,...]
+//                   [methods=cold,warm,...] [only=PROBLEM/DEVICE,...] [constants=NAME:VALUE,...]
 // SPACES: a folder of *.json.gz files named KERNEL_DEVICE.json.gz, or rugged:FIRST:COUNT for made
 // problems of three devices each. Methods:
 //   cold, warm     the search of the service, without a log, and with that of the other devices
@@ -11,7 +11,9 @@
 // rearranged: each seed reverses the order of the values of some knobs and starts from a random
 // config: the order in which a space is written down, and its first config, help a search that
 // prefers what comes first.
-// Exit codes: 0; 1 for spaces that cannot be read; 2 for a wrong command line.
+// constants: of the search, in the place of those of server/search/search_constants.h:
+// descend_after, restart_after, mistrust_after, descent_reach, tree_depth, tree_columns,
+// tree_lambda. Exit codes: 0; 1 for spaces that cannot be read; 2 for a wrong command line.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -36,6 +38,8 @@ struct Options {
   double scatter = 0, failures = 0;
   std::vector<std::string> methods = {"cold", "warm", "random", "genetic", "descent"};
   std::vector<std::string> only;
+  server::SearchConstants constants;
+  std::string constants_text;
 };
 
 std::vector<std::string> SplitAt(const std::string& text, char separator) {
@@ -43,6 +47,34 @@ std::vector<std::string> SplitAt(const std::string& text, char separator) {
   std::istringstream in(text);
   for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
   return parts;
+}
+
+// Of NAME:VALUE,...; INVALID_ARGUMENT for a name of no constant.
+Result<server::SearchConstants> ConstantsOf(const std::string& text) {
+  server::SearchConstants constants;
+  for (const std::string& part : SplitAt(text, ',')) {
+    const size_t colon = std::min(part.find(':'), part.size());
+    const std::string name = part.substr(0, colon);
+    const double value = colon < part.size() ? std::stod(part.substr(colon + 1)) : 0;
+    if (name == "descend_after") {
+      constants.descend_after = static_cast<int64_t>(value);
+    } else if (name == "restart_after") {
+      constants.restart_after = static_cast<int64_t>(value);
+    } else if (name == "mistrust_after") {
+      constants.mistrust_after = static_cast<int64_t>(value);
+    } else if (name == "descent_reach") {
+      constants.descent_reach = static_cast<int>(value);
+    } else if (name == "tree_depth") {
+      constants.online_trees.depth = static_cast<int>(value);
+    } else if (name == "tree_columns") {
+      constants.online_trees.columns = value;
+    } else if (name == "tree_lambda") {
+      constants.online_trees.lambda = value;
+    } else {
+      return InvalidArgument("no constant of the search: '" + part + "'");
+    }
+  }
+  return constants;
 }
 
 Result<std::vector<SpaceRef>> ReadSpaces(const std::string& name) {
@@ -78,8 +110,9 @@ bool Run(const std::string& method, const SpaceRef& space, const std::vector<Spa
   const auto portfolio = portfolios.find(method);
   if (portfolio != portfolios.end()) {
     RelatedLog log;
-    if (method == "warm") log = LogOfOthers(others, options.trials, options.noise, seed + 1000);
-    RunPortfolio(space, portfolio->second, log, options.trials, seed, trials);
+    if (method == "warm")
+      log = LogOfOthers(others, options.constants, options.trials, options.noise, seed + 1000);
+    RunPortfolio(space, {portfolio->second, options.constants}, log, options.trials, seed, trials);
   } else if (method == "random") {
     RunRandom(*space, seed, trials);
   } else if (method == "genetic") {
@@ -123,6 +156,7 @@ int Main(const std::string& name, const Options& options) {
         std::cout << nlohmann::json{{"problem", space->problem()},
                                     {"device", space->device()},
                                     {"method", method},
+                                    {"constants", options.constants_text},
                                     {"seed", seed},
                                     {"trials", trials.count()},
                                     {"intervals", trials.intervals()},
@@ -136,6 +170,35 @@ int Main(const std::string& name, const Options& options) {
   return 0;
 }
 
+Status Set(Options& options, const Argument& argument) {
+  const std::string& value = argument.value;
+  if (argument.key == "seeds") {
+    options.seeds = std::stoull(value);
+  } else if (argument.key == "first") {
+    options.first = std::stoull(value);
+  } else if (argument.key == "trials") {
+    options.trials = std::stoi(value);
+  } else if (argument.key == "noise") {
+    options.noise = value != "0";
+  } else if (argument.key == "rearranged") {
+    options.rearranged = value != "0";
+  } else if (argument.key == "scatter") {
+    options.scatter = std::stod(value);
+  } else if (argument.key == "failures") {
+    options.failures = std::stod(value);
+  } else if (argument.key == "methods") {
+    options.methods = SplitAt(value, ',');
+  } else if (argument.key == "constants") {
+    options.constants = MLC_TRY(ConstantsOf(value));
+    options.constants_text = value;
+  } else if (argument.key == "only") {
+    options.only = SplitAt(value, ',');
+  } else {
+    return InvalidArgument("unknown argument '" + argument.word + "'");
+  }
+  return Status();
+}
+
 }  // namespace
 }  // namespace mlc::bench
 
@@ -145,27 +208,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   mlc::bench::Options options;
-  for (const auto& [word, key, value, has_value] : mlc::bench::Arguments(argc - 1, argv + 1)) {
-    if (key == "seeds") {
-      options.seeds = std::stoull(value);
-    } else if (key == "first") {
-      options.first = std::stoull(value);
-    } else if (key == "trials") {
-      options.trials = std::stoi(value);
-    } else if (key == "noise") {
-      options.noise = value != "0";
-    } else if (key == "rearranged") {
-      options.rearranged = value != "0";
-    } else if (key == "scatter") {
-      options.scatter = std::stod(value);
-    } else if (key == "failures") {
-      options.failures = std::stod(value);
-    } else if (key == "methods") {
-      options.methods = mlc::bench::SplitAt(value, ',');
-    } else if (key == "only") {
-      options.only = mlc::bench::SplitAt(value, ',');
-    } else {
-      std::fprintf(stderr, "unknown argument '%s'\n", word.c_str());
+  for (const mlc::bench::Argument& argument : mlc::bench::Arguments(argc - 1, argv + 1)) {
+    const mlc::Status status = mlc::bench::Set(options, argument);
+    if (!status.ok()) {
+      std::fprintf(stderr, "%s\n", status.ToString().c_str());
       return 2;
     }
   }

@@ -96,7 +96,7 @@ TEST(SearchSpacesTest, TheSearchOfTheServiceBeatsRandomTrials) {
       RunRandom(*space, seed, trials);
       random += trials.Reached(kGoal) > 0 ? 1 : 0;
       cold += PortfolioReaches(space, seed, {}) > 0 ? 1 : 0;
-      const RelatedLog log = LogOfOthers(others, kTrials, true, seed);
+      const RelatedLog log = LogOfOthers(others, {}, kTrials, true, seed);
       warm += PortfolioReaches(space, seed, log) > 0 ? 1 : 0;
     }
   }

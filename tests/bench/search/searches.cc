@@ -26,17 +26,17 @@ std::vector<const Point*> PointsOf(const RecordedSpace& space) {
 
 }  // namespace
 
-Portfolio::SavedRows RunPortfolio(const SpaceRef& space, RecordedSource::Blind blind,
+Portfolio::SavedRows RunPortfolio(const SpaceRef& space, const PortfolioSetting& setting,
                                   const RelatedLog& log, int budget, uint64_t seed,
                                   Trials& trials) {
   std::vector<server::PortfolioTask> tasks(1);
-  tasks[0].source = std::make_unique<RecordedSource>(space, blind);
+  tasks[0].source = std::make_unique<RecordedSource>(space, setting.blind);
   for (size_t place = 0; place < kTransferred; ++place) {
     for (const std::vector<Point>& points : log.fastest) {
       if (place < points.size()) tasks[0].of_other_devices.push_back({0, points[place]});
     }
   }
-  Portfolio portfolio(std::move(tasks), log.rows, {budget, seed});
+  Portfolio portfolio(std::move(tasks), log.rows, {budget, seed, setting.constants});
   while (!trials.over()) {
     const std::vector<Pick> picks = portfolio.Propose(std::min(kBatch, budget - trials.count()));
     if (picks.empty()) break;
@@ -56,7 +56,8 @@ Portfolio::SavedRows RunPortfolio(const SpaceRef& space, RecordedSource::Blind b
   return portfolio.Gathered();
 }
 
-RelatedLog LogOfOthers(std::span<const SpaceRef> others, int budget, bool noise, uint64_t seed) {
+RelatedLog LogOfOthers(std::span<const SpaceRef> others, const server::SearchConstants& constants,
+                       int budget, bool noise, uint64_t seed) {
   std::vector<SpaceRef> order(others.begin(), others.end());
   Rng rng(seed);
   for (size_t i = 0; i < order.size(); ++i) {
@@ -65,7 +66,7 @@ RelatedLog LogOfOthers(std::span<const SpaceRef> others, int budget, bool noise,
   RelatedLog log;
   for (const SpaceRef& space : order) {
     Trials trials(space, budget, noise, rng.Split(1));
-    log.rows = RunPortfolio(space, {}, log, budget, rng.Next(), trials);
+    log.rows = RunPortfolio(space, {{}, constants}, log, budget, rng.Next(), trials);
     log.fastest.push_back(trials.Fastest(kTransferred));
   }
   return log;

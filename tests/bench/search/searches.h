@@ -18,12 +18,19 @@ struct RelatedLog {
   std::vector<std::vector<server::Point>> fastest;
 };
 
+// What is withheld from the search of the service, and its constants.
+struct PortfolioSetting {
+  RecordedSource::Blind blind;
+  server::SearchConstants constants;
+};
+
 // The search of the service on a space of one task. Returns the rows that it leaves.
-server::Portfolio::SavedRows RunPortfolio(const SpaceRef& space, RecordedSource::Blind blind,
+server::Portfolio::SavedRows RunPortfolio(const SpaceRef& space, const PortfolioSetting& setting,
                                           const RelatedLog& log, int budget, uint64_t seed,
                                           Trials& trials);
 // What searches of `others` leave, one after the other, in an order drawn by the seed.
-RelatedLog LogOfOthers(std::span<const SpaceRef> others, int budget, bool noise, uint64_t seed);
+RelatedLog LogOfOthers(std::span<const SpaceRef> others, const server::SearchConstants& constants,
+                       int budget, bool noise, uint64_t seed);
 void RunRandom(const RecordedSpace& space, uint64_t seed, Trials& trials);
 // A population of twenty, tournament selection, uniform crossover, mutation.
 void RunGenetic(const RecordedSpace& space, uint64_t seed, Trials& trials);
