@@ -92,7 +92,7 @@ class KernelBuilder {
   void FenceTiles();
   void WaitProducts(int pending);
   void WarpgroupMma(BufferId c, ExprRef c_index, BufferId a, ExprRef a_index, BufferId b,
-                    ExprRef b_index, int columns, bool adds = true);
+                    ExprRef b_index, int columns, bool adds = true, int across = 0);
   ExprRef Arrive(std::string var, BufferId counter, ExprRef index, int64_t of);
   void Approximate();  // sets Kernel::approximate
 

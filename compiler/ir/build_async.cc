@@ -33,6 +33,9 @@ void AsyncBuilder::MbarrierWait(BufferId barrier, ExprRef index, ExprRef parity)
 
 void AsyncBuilder::CopyBulk(const ir::CopyBulk& copy) { kernel_.Append(MakeStmt(copy)); }
 void AsyncBuilder::CopyTensor(const ir::CopyTensor& copy) { kernel_.Append(MakeStmt(copy)); }
+void AsyncBuilder::SetRegisters(int count) {
+  kernel_.Append(MakeStmt(Sync{SyncKind::kSetRegisters, count}));
+}
 void AsyncBuilder::MakeTensorMaps() { kernel_.Append(MakeStmt(Sync{SyncKind::kMakeTensorMaps})); }
 
 void AsyncBuilder::RolesIf(ExprRef condition, const std::function<void()>& then_body,

@@ -21,6 +21,7 @@ class AsyncBuilder {
   void CopyBulk(const ir::CopyBulk& copy);
   void CopyTensor(const ir::CopyTensor& copy);
   void MakeTensorMaps();
+  void SetRegisters(int count);  // of a role
   // As KernelBuilder::If, with roles.
   void RolesIf(ExprRef condition, const std::function<void()>& then_body,
                const std::function<void()>& else_body);

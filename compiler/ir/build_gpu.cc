@@ -76,9 +76,9 @@ void KernelBuilder::WaitProducts(int pending) {
   Append(MakeStmt(Sync{SyncKind::kWaitProducts, pending}));
 }
 void KernelBuilder::WarpgroupMma(BufferId c, ExprRef c_index, BufferId a, ExprRef a_index,
-                                 BufferId b, ExprRef b_index, int columns, bool adds) {
+                                 BufferId b, ExprRef b_index, int columns, bool adds, int across) {
   Append(MakeStmt(ir::WarpgroupMma{c, std::move(c_index), a, std::move(a_index), b,
-                                   std::move(b_index), columns, adds}));
+                                   std::move(b_index), columns, adds, across}));
 }
 
 ExprRef KernelBuilder::Arrive(std::string var, BufferId counter, ExprRef index, int64_t of) {

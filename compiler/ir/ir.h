@@ -168,11 +168,13 @@ struct Mma {
 // both in shared memory, on the matrix units of a warpgroup of 128 threads (PTX wgmma). From an
 // index aligned to 1024 bytes on, each row takes 128 bytes; the 16-byte piece p of row r lies where
 // piece p ^ (r % 8) would. Every thread that wrote them has fenced them, and has written no shared
-// memory since. An a of f32 may be in registers instead: a_index + i is the fragment of k 8 * i to
-// 8 * i + 7, 4 lanes. c: f32, 4 lanes; register c_index + j holds columns 8 * j to 8 * j + 7. Of
-// registers, warp w holds rows 16 * w to 16 * w + 15, as mma does. A kWaitProducts that covers it
-// ends the product: before, a and b may not be written, nor c touched but by another product.
-// Devices of arch sm_90a only.
+// memory since. c: f32, 4 lanes; register c_index + j holds columns 8 * j to 8 * j + 7. Of
+// registers, warp w holds rows 16 * w to 16 * w + 15, as mma does. An a may be in registers
+// instead: a_index + i holds k 8 * i to 8 * i + 7, 4 lanes; of f32 a fragment of mma, of f16 and
+// bf16 as c lies. A b of f16 or bf16 may lie across k: 64 rows are the steps of k, in blocks of 64
+// columns, `across` elements from one block to the next. A kWaitProducts that covers it ends the
+// product: before, a and b may not be written, nor c touched but by another product. Devices of
+// arch sm_90a only.
 struct WarpgroupMma {
   BufferId c;
   ExprRef c_index;
@@ -182,6 +184,7 @@ struct WarpgroupMma {
   ExprRef b_index;
   int columns = 64;
   bool adds = true;  // adds to c; otherwise the value of c is ignored
+  int across = 0;    // 0: b lies along k
 };
 // Block-collective. Counts one arrival at a counter; `var` is 1 in the block that is the last of
 // `of` to arrive, which then sees all that the others wrote to global memory before they arrived,

@@ -94,6 +94,7 @@ struct Form<WarpgroupMma> {
     v.Word("*");
     v.Place(n.b, n.b_index);
     v.Attribute("columns", n.columns, "number of columns");
+    v.Part("across", n.across);
   }
 };
 
@@ -127,6 +128,7 @@ inline constexpr std::array kSyncForms = std::to_array<SyncForm>({
     {SyncKind::kReleaseDependents, "release_dependents"},
     {SyncKind::kClusterBarrier, "cluster_barrier"},
     {SyncKind::kMakeTensorMaps, "make_tensor_maps"},
+    {SyncKind::kSetRegisters, "set_registers", "number of registers"},
 });
 
 // Calls visit.operator()<Node>() for every statement with a form until one returns true.

@@ -17,10 +17,12 @@ enum class SyncKind : uint8_t {
   kReleaseDependents,  // the next launch may begin, up to its kAwaitInputs
   kClusterBarrier,     // cluster: all threads of its blocks arrive
   kMakeTensorMaps,     // one warp of a block: copies tensors from here on; after await_inputs
+  kSetRegisters,  // warpgroup: as many registers as the count says for each thread from here on,
+                  // 24 to 240 by 8; the sum over the block's threads stays below what it began with
 };
 struct Sync {
   SyncKind kind = SyncKind::kBarrier;
-  int pending = 0;  // kWaitCopies, kWaitProducts
+  int pending = 0;  // kWaitCopies, kWaitProducts; of kSetRegisters: registers
 };
 
 }  // namespace mlc::ir

@@ -7,6 +7,7 @@ namespace mlc::ir {
 namespace {
 
 constexpr int64_t kMaxThreads = 1024;
+constexpr int kAcrossStep = 512;  // elements of 2 bytes between addresses that swizzle alike
 constexpr int kThreadsDepth = 4;  // of the statements of a threads loop
 
 bool IsGlobal(Scope scope) {
@@ -105,6 +106,11 @@ Status GpuVerifier::Check(const Sync& sync, int depth) {
   if (sync.kind == SyncKind::kAwaitInputs && ++awaits_ > 1) {
     return scope_.Bad("a phase awaits its inputs twice");
   }
+  if (sync.kind == SyncKind::kSetRegisters) {
+    if (!in_roles_) return scope_.Bad("set_registers outside roles");
+    return scope_.Expect(sync.pending >= 24 && sync.pending <= 240 && sync.pending % 8 == 0,
+                         "set_registers to a number that is not 24 to 240 by 8");
+  }
   const bool counts = sync.kind == SyncKind::kWaitCopies || sync.kind == SyncKind::kWaitProducts;
   const bool pending_fits = counts ? sync.pending >= 0 : sync.pending == 0;
   return scope_.Expect(pending_fits, "a wait for a bad number of groups");
@@ -198,8 +204,11 @@ Status GpuVerifier::Check(const WarpgroupMma& mma, int depth) const {
   if (a.dtype != b.dtype || !IsMatrixOperand(a.dtype)) {
     return scope_.Bad(what + " takes two f16, bf16 or f32");
   }
-  if (in_registers && (a.dtype != DType::kF32 || a.lanes != 4)) {
-    return scope_.Bad(what + " takes registers of f32x4 alone");
+  if (in_registers && a.lanes != 4) return scope_.Bad(what + " takes registers of 4 lanes alone");
+  constexpr int kChunk = 64;  // columns, and rows, of a block that lies across k
+  if (mma.across != 0 &&
+      (SizeOf(b.dtype) != 2 || mma.columns % kChunk != 0 || mma.across % kAcrossStep != 0)) {
+    return scope_.Bad(what + " lies across k, but is not of whole blocks of f16 or bf16");
   }
   if (in_registers) MLC_TRY(expressions_.CheckRegister(mma.a, mma.a_index, depth));
   if (mma.columns < 8 || mma.columns > 256 || mma.columns % 8 != 0) {

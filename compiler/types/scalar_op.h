@@ -49,7 +49,7 @@ inline constexpr auto kRows = std::to_array<ScalarOpInfo>({
      [](auto x) { return std::abs(x); }, [](int64_t x) { return x < 0 ? Wrap(0 - Bits(x)) : x; }},
     {kExp, "exp", kFloats, 0, 16, {"exp", "ExpApprox"},
      [](auto x) { return std::exp(x); }, {}, {-87, 88.7, 2e-7, 4e-16}},
-    {kExp2, "exp2", kFloats, 0, 12, {"exp2"},
+    {kExp2, "exp2", kFloats, 0, 12, {"exp2", "Exp2Approx"},
      [](auto x) { return std::exp2(x); }, {}, {-126, 127.9, 2e-7, 4e-16}},
     {kLog, "log", kFloats, kPositiveFirst, 20, {"log"},
      [](auto x) { return std::log(x); }, {}, {1e-30, 1e4, 2e-7, 8e-16}},

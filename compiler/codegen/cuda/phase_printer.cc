@@ -145,6 +145,7 @@ Result<CudaLaunch> PrintPhase(const ir::Kernel& kernel, const target::Target& ta
   if (launch.grid.x > INT32_MAX) return bad(launch.grid.ToText() + " blocks are too many");
   const bool awaits = target.gpu().compute >= 90 && Awaits(*threads->body);
   PhaseScope scope(kernel, target, functions);
+  scope.threads = static_cast<int>(count);
   scope.uses = UsesOf(kernel, *phase.body);
   MemoryLayout block = PlaceSharedMemory(kernel, scope.uses);
   scope.maps = TensorMapsOf(*phase.body);

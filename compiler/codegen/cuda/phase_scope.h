@@ -39,6 +39,7 @@ struct PhaseScope {
   std::vector<std::string> vars;
   std::vector<BufferUse> uses;              // per buffer, in this phase
   std::vector<const ir::CopyTensor*> maps;  // tensor maps of this phase
+  int threads = 0;                          // of a block
   int64_t maps_at = 0;                      // where it makes them, in shared memory
 };
 

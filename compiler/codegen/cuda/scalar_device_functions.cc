@@ -221,6 +221,11 @@ const std::vector<DeviceFunction>& ScalarDeviceFunctions() {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(a * 1.4426950408889634f));
   return result;
 })"}},
+      {"Exp2Approx", {}, {R"(float Exp2Approx(float a) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(a));
+  return result;
+})"}},
       {"TanhApprox", {}, {R"(float TanhApprox(float a) {
   float result;
   asm("tanh.approx.f32 %0, %1;" : "=f"(result) : "f"(a));

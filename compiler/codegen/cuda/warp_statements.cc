@@ -1,9 +1,16 @@
 #include "compiler/codegen/cuda/warp_statements.h"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 
 namespace mlc::codegen {
+
+namespace {
+
+constexpr int kSmRegisters = 65536;
+
+}  // namespace
 
 void WarpStatementPrinter::Print(const ir::Sync& sync) {
   const bool overlaps_launches = scope_.target.gpu().compute >= 90;
@@ -30,6 +37,8 @@ void WarpStatementPrinter::Print(const ir::Sync& sync) {
       return;
     case ir::SyncKind::kMakeTensorMaps:
       return async_.MakeTensorMaps();
+    case ir::SyncKind::kSetRegisters:
+      return SetRegisters(sync.pending);
     case ir::SyncKind::kClusterBarrier:
       return text_.Line(std::string(scope_.functions.Use("ClusterBarrier")) + "();");
   }
@@ -43,6 +52,13 @@ void WarpStatementPrinter::AwaitInputs() {
     if (!scope_.uses[i].touched || scope_.kernel.buffers[i].scope != ir::Scope::kIn) continue;
     text_.Line("asm volatile(\"\" : \"+l\"(" + scope_.buffers[i] + ") :: \"memory\");");
   }
+}
+
+void WarpStatementPrinter::SetRegisters(int count) {
+  // What each thread has at the beginning: its share of a multiprocessor.
+  const bool more = count > kSmRegisters / scope_.threads;
+  text_.Line("asm volatile(\"setmaxnreg." + std::string(more ? "inc" : "dec") +
+             ".sync.aligned.u32 " + std::to_string(count) + ";\");");
 }
 
 void WarpStatementPrinter::Print(const ir::CopyAsync& copy) {
@@ -115,26 +131,36 @@ void WarpStatementPrinter::Print(const ir::WarpgroupMma& mma) {
   expressions_.Begin({mma.c_index, mma.a_index, mma.b_index});
   const bool from_registers = scope_.BufferOf(mma.a).scope == ir::Scope::kRegister;
   const std::string function = scope_.functions.UseWarpgroupMma(
-      {scope_.BufferOf(mma.a).dtype, mma.columns, from_registers, mma.adds});
+      {scope_.BufferOf(mma.a).dtype, mma.columns, from_registers, mma.adds, mma.across});
   const Text c = scalars_.RegisterPlace(mma.c, mma.c_index);
   const Text a = from_registers ? scalars_.RegisterPlace(mma.a, mma.a_index)
                                 : scalars_.Place(mma.a, mma.a_index);
   const Text b = scalars_.Place(mma.b, mma.b_index);
-  product_registers_.insert(mma.c);
-  if (from_registers) product_registers_.insert(mma.a);
+  std::set<ir::BufferId>& registers = products_.emplace_back();
+  registers.insert(mma.c);
+  if (from_registers) registers.insert(mma.a);
   text_.Line(function + "(" + c.text + ", " + a.text + ", " + b.text + ");");
 }
 
-// The compiler must not move what reads the sums before the wait that ends all products, nor use
-// the registers of an operand for something else before.
+// The compiler must not move what reads the sums before the wait that ends their products, nor use
+// the registers of an operand for something else before. Of loops, it is the order of the text that
+// tells which products a wait leaves under way.
 void WarpStatementPrinter::WaitProducts(int pending) {
   text_.Line(std::string(scope_.functions.Use("WaitProducts")) + "<" + std::to_string(pending) +
              ">();");
-  if (pending > 0) return;
-  for (const ir::BufferId id : product_registers_) {
+  const size_t left = std::min(products_.size(), static_cast<size_t>(pending));
+  const auto first_left = products_.end() - static_cast<ptrdiff_t>(left);
+  std::set<ir::BufferId> ended;
+  for (auto p = products_.begin(); p != first_left; ++p) ended.insert(p->begin(), p->end());
+  for (auto p = first_left; p != products_.end(); ++p) {
+    for (const ir::BufferId id : *p) ended.erase(id);
+  }
+  for (const ir::BufferId id : ended) {
     const ir::Buffer& buffer = scope_.BufferOf(id);
-    expressions_.lanes.Loop(0, static_cast<int>(buffer.size) * buffer.lanes, [&] {
-      return "asm volatile(\"\" : \"+f\"(" + scope_.NameOf(id) + "[L]) :: \"memory\");";
+    const LaneArray form = LaneArray::Of(buffer.dtype, buffer.lanes);
+    expressions_.lanes.Loop(0, static_cast<int>(buffer.size) * form.count, [&] {
+      return "asm volatile(\"\" : \"+" + std::string(form.words ? "r" : "f") + "\"(" +
+             scope_.NameOf(id) + "[L]) :: \"memory\");";
     });
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <set>
+#include <vector>
 
 #include "compiler/codegen/cuda/async_statements.h"
 #include "compiler/codegen/cuda/expressions.h"
@@ -35,13 +36,14 @@ class WarpStatementPrinter {
  private:
   void AwaitInputs();
   void WaitProducts(int pending);
+  void SetRegisters(int count);
 
   PhaseScope& scope_;
   PhaseText& text_;
   Expressions& expressions_;
   ScalarPrinter& scalars_;
   AsyncStatementPrinter async_;
-  std::set<ir::BufferId> product_registers_;  // of the warpgroup_mmas so far
+  std::vector<std::set<ir::BufferId>> products_;  // registers of each warpgroup_mma so far
 };
 
 }  // namespace mlc::codegen

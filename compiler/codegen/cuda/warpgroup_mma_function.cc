@@ -34,10 +34,12 @@ void AddOperand(std::string* list, const std::string& operand) {
 std::string WarpgroupMmaName(const WarpgroupMmaShape& shape) {
   return std::string(shape.adds ? "WarpgroupMma" : "WarpgroupMul") +
          (shape.from_registers ? "Registers" : "") + std::string(NameOf(shape.dtype)) + "x" +
-         std::to_string(shape.columns);
+         std::to_string(shape.columns) +
+         (shape.across > 0 ? "Across" + std::to_string(shape.across) : "");
 }
 
-// One group of four steps along k, 32 bytes each: 2 in units of the descriptor's address. They are
+// One group of four steps along k, 32 bytes each: 2 in units of the descriptor's address; across k,
+// 16 rows: 128 of these units, with the distance of blocks of columns in the descriptor. They are
 // one asm statement: the compiler's passes visit each of the sums for every statement that has them
 // as operands.
 std::string WarpgroupMmaDefinition(const WarpgroupMmaShape& shape) {
@@ -48,12 +50,14 @@ std::string WarpgroupMmaDefinition(const WarpgroupMmaShape& shape) {
   const std::string instruction = "wgmma.mma_async.sync.aligned.m64n" +
                                   std::to_string(shape.columns) + "k" + (wide ? "8" : "16") +
                                   ".f32." + type + "." + type + " {";
+  const std::string columns =
+      "B = TileDescriptor(b)" +
+      (shape.across > 0 ? " + (" + std::to_string(shape.across * 2 / 16 - 1) + "ull << 16)" : "");
+  const char* const words = wide ? "float* a" : "unsigned* a";
   std::string text = "void " + WarpgroupMmaName(shape) + "(float* c, const " +
-                     (shape.from_registers ? "float* a, const void* b) {\n"
-                                             "  const unsigned long long B = TileDescriptor(b);\n"
-                                           : "void* a, const void* b) {\n"
-                                             "  const unsigned long long A = TileDescriptor(a), "
-                                             "B = TileDescriptor(b);\n");
+                     (shape.from_registers ? words : "void* a") +
+                     ", const void* b) {\n  const unsigned long long " +
+                     (shape.from_registers ? "" : "A = TileDescriptor(a), ") + columns + ";\n";
   text +=
       "  asm volatile(\"{.reg .pred Add, Set; setp.ne.b32 Add, 1, 0; setp.ne.b32 Set, 0, 0; \"\n"
       "               \"wgmma.fence.sync.aligned; \"\n";
@@ -64,15 +68,22 @@ std::string WarpgroupMmaDefinition(const WarpgroupMmaShape& shape) {
             "}, " +
             (shape.from_registers ? "{" + Operands(a, of_a) + "}" : "%" + std::to_string(a)) +
             ", %" + std::to_string(a + of_a) + (shape.adds || step > 0 ? ", Add" : ", Set") +
-            // Of 16-bit operands both lie along k: not transposed.
-            ", 1, 1" + (wide ? "" : ", 0, 0") + "; \"\n";
-    const std::string offset = step == 0 ? "" : " + " + std::to_string(2 * step);
+            // Whether 16-bit operands in memory lie across k.
+            ", 1, 1" + (wide || shape.from_registers ? "" : ", 0") +
+            (wide               ? ""
+             : shape.across > 0 ? ", 1"
+                                : ", 0") +
+            "; \"\n";
+    const auto offset = [&](int each) {
+      return step == 0 ? "" : " + " + std::to_string(each * step);
+    };
     for (int i = 0; i < of_a; ++i) {
-      AddOperand(&inputs, shape.from_registers
-                              ? "\"r\"(__float_as_uint(a[" + std::to_string(of_a * step + i) + "]))"
-                              : "\"l\"(A" + offset + ")");
+      const std::string word = "a[" + std::to_string(of_a * step + i) + "]";
+      AddOperand(&inputs, !shape.from_registers ? "\"l\"(A" + offset(2) + ")"
+                          : wide                ? "\"r\"(__float_as_uint(" + word + "))"
+                                                : "\"r\"(" + word + ")");
     }
-    AddOperand(&inputs, "\"l\"(B" + offset + ")");
+    AddOperand(&inputs, "\"l\"(B" + offset(shape.across > 0 ? 128 : 2) + ")");
   }
   std::string results;
   for (int i = 0; i < sums; ++i) AddOperand(&results, "\"+f\"(c[" + std::to_string(i) + "])");

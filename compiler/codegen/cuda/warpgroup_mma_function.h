@@ -12,6 +12,7 @@ struct WarpgroupMmaShape {
   int columns = 64;
   bool from_registers = false;  // a
   bool adds = true;
+  int across = 0;  // elements between blocks of 64 columns of a b that lies across k; 0: along k
 };
 
 std::string WarpgroupMmaName(const WarpgroupMmaShape& shape);

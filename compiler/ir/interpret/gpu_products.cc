@@ -14,6 +14,7 @@ constexpr int kRows = 64;
 constexpr int kRowBytes = 128;
 constexpr int kSteps = 4;  // of the unit along a row
 constexpr int kPieceBytes = 16;
+constexpr int kChunk = 64;  // rows and columns of a block of b across k
 constexpr int64_t kTileAlignment = 1024;
 
 // What the matrix unit sees of f32.
@@ -36,7 +37,8 @@ void GpuProducts::Do(const WarpgroupMma& mma) {
   expressions_.Eval(*mma.b_index, b);
   if (state_.failed) return;
   // Copies that arrive at mbarriers need no fence.
-  const bool fenced = state_.async.IsTile(mma.a) && state_.async.IsTile(mma.b);
+  const bool rows_fenced = state_.PrivateOf(mma.a) != nullptr || state_.async.IsTile(mma.a);
+  const bool fenced = rows_fenced && state_.async.IsTile(mma.b);
   if (!fenced && !state_.block.unfenced.empty()) {
     return state_.Fail(
         StatusCode::kFailedPrecondition,
@@ -67,7 +69,7 @@ void GpuProducts::Begin(const WarpgroupMma& mma, int thread, int64_t c, int64_t 
   if (!BeginTiles(product, thread)) return;
   std::vector<double> values;
   if (!ReadRows(mma, a, thread, &values)) return;
-  if (!ReadTile(mma.b, b, mma.columns, thread, &values)) return;
+  if (!ReadColumns(mma, b, thread, &values)) return;
   std::deque<GpuProduct>& products =
       state_.block.products[static_cast<size_t>(thread / kWarpgroupThreads)];
   const bool adds_on = std::any_of(products.begin(), products.end(), [&](const GpuProduct& p) {
@@ -114,21 +116,42 @@ bool GpuProducts::ReadTile(BufferId id, int64_t at, int rows, int thread,
   return true;
 }
 
+// b of a product, column by column.
+bool GpuProducts::ReadColumns(const WarpgroupMma& mma, int64_t at, int thread,
+                              std::vector<double>* values) {
+  if (mma.across == 0) return ReadTile(mma.b, at, mma.columns, thread, values);
+  values->resize(static_cast<size_t>(mma.columns) * kChunk);
+  std::vector<double> chunk;
+  for (int first = 0; first < mma.columns; first += kChunk) {
+    const int64_t from = at + int64_t{first / kChunk} * mma.across;
+    if (!ReadTile(mma.b, from, kChunk, thread, &chunk)) return false;
+    for (size_t k = 0; k < kChunk; ++k) {
+      for (size_t column = 0; column < kChunk; ++column) {
+        (*values)[(static_cast<size_t>(first) + column) * kChunk + k] = chunk[k * kChunk + column];
+      }
+    }
+  }
+  return true;
+}
+
 // a of a product, row by row.
 bool GpuProducts::ReadRows(const WarpgroupMma& mma, int64_t at, int thread,
                            std::vector<double>* values) {
   GpuPrivate* const registers = state_.PrivateOf(mma.a);
   if (registers == nullptr) return ReadTile(mma.a, at, kRows, thread, values);
-  constexpr int kDepth = kRowBytes / 4;
-  values->resize(size_t{kRows} * kDepth);
+  const bool wide = registers->buffer().dtype == DType::kF32;
+  const int depth = wide ? kRowBytes / 4 : kRowBytes / 2;
+  values->resize(static_cast<size_t>(kRows * depth));
   for (int t = 0; t < kWarpgroupThreads; ++t) {
-    for (int i = 0; i < kSteps; ++i) {
+    for (int i = 0; i < depth / 8; ++i) {
       Lane lanes[4];
       if (!state_.ReadPrivate(*registers, at + i, thread + t, lanes)) return false;
       for (int lane = 0; lane < 4; ++lane) {
-        const int row = t / 32 * 16 + t % 32 / 4 + lane % 2 * 8;
-        const int k = i * 8 + t % 4 + lane / 2 * 4;
-        (*values)[static_cast<size_t>(row * kDepth + k)] = Tf32(lanes[lane].f);
+        const int below = wide ? lane % 2 : lane / 2;
+        const int row = t / 32 * 16 + t % 32 / 4 + below * 8;
+        const int k = i * 8 + (wide ? t % 4 + lane / 2 * 4 : t % 4 * 2 + lane % 2);
+        const double value = lanes[lane].f;
+        (*values)[static_cast<size_t>(row * depth + k)] = wide ? Tf32(value) : value;
       }
     }
   }
@@ -145,30 +168,39 @@ void GpuProducts::EndBlock() {
   if (!wrong.empty()) state_.Fail(StatusCode::kFailedPrecondition, "ends " + wrong, -1);
 }
 
-bool GpuProducts::BeginTiles(const GpuProduct& product, int thread) {
-  const auto begin = [&](BufferId id, int64_t at, int rows) {
-    if (!state_.async.IsTile(id)) return true;
-    const Buffer& buffer = state_.BufferOf(id);
-    const int64_t end = at + int64_t{rows} * (kRowBytes / SizeOf(buffer.dtype));
-    const std::string wrong = state_.async.BeginRead(id, at, end, thread / kWarpThreads);
-    if (wrong.empty()) return true;
-    state_.Fail(StatusCode::kFailedPrecondition,
-                "multiplies '" + buffer.name + "[" + std::to_string(at) + "]', " + wrong, thread);
-    return false;
-  };
+// The runs of elements that the product reads of buffers in shared memory.
+template <typename Visit>
+bool GpuProducts::VisitTiles(const GpuProduct& product, const Visit& visit) {
   const WarpgroupMma& mma = *product.mma;
-  return begin(mma.a, product.a, kRows) && begin(mma.b, product.b, mma.columns);
+  const auto run = [&](BufferId id, int64_t at, int rows) {
+    if (!state_.async.IsTile(id)) return true;
+    return visit(id, at, at + int64_t{rows} * (kRowBytes / SizeOf(state_.BufferOf(id).dtype)));
+  };
+  if (!run(mma.a, product.a, kRows)) return false;
+  if (mma.across == 0) return run(mma.b, product.b, mma.columns);
+  for (int chunk = 0; chunk < mma.columns / kChunk; ++chunk) {
+    if (!run(mma.b, product.b + int64_t{chunk} * mma.across, kChunk)) return false;
+  }
+  return true;
+}
+
+bool GpuProducts::BeginTiles(const GpuProduct& product, int thread) {
+  return VisitTiles(product, [&](BufferId id, int64_t begin, int64_t end) {
+    const std::string wrong = state_.async.BeginRead(id, begin, end, thread / kWarpThreads);
+    if (wrong.empty()) return true;
+    state_.Fail(
+        StatusCode::kFailedPrecondition,
+        "multiplies '" + state_.BufferOf(id).name + "[" + std::to_string(begin) + "]', " + wrong,
+        thread);
+    return false;
+  });
 }
 
 void GpuProducts::EndTiles(const GpuProduct& product, int thread) {
-  const auto end = [&](BufferId id, int64_t at, int rows) {
-    if (!state_.async.IsTile(id)) return;
-    const int64_t depth = kRowBytes / SizeOf(state_.BufferOf(id).dtype);
-    state_.async.EndRead(id, at, at + rows * depth, thread / kWarpThreads);
-  };
-  const WarpgroupMma& mma = *product.mma;
-  end(mma.a, product.a, kRows);
-  end(mma.b, product.b, mma.columns);
+  (void)VisitTiles(product, [&](BufferId id, int64_t begin, int64_t end) {
+    state_.async.EndRead(id, begin, end, thread / kWarpThreads);
+    return true;
+  });
 }
 
 void GpuProducts::Wait(int pending) {
@@ -188,7 +220,7 @@ void GpuProducts::Land(const GpuProduct& product, int thread) {
   const WarpgroupMma& mma = *product.mma;
   std::vector<double> a, b;
   if (!ReadRows(mma, product.a, thread, &a)) return;
-  if (!ReadTile(mma.b, product.b, mma.columns, thread, &b)) return;
+  if (!ReadColumns(mma, product.b, thread, &b)) return;
   EndTiles(product, thread);
   const size_t depth = a.size() / kRows;
   const size_t step = depth / kSteps;

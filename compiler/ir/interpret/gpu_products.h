@@ -24,7 +24,10 @@ class GpuProducts {
   void Begin(const WarpgroupMma& mma, int thread, int64_t c, int64_t a, int64_t b);
   void Land(const GpuProduct& product, int thread);
   bool ReadRows(const WarpgroupMma& mma, int64_t at, int thread, std::vector<double>* values);
+  bool ReadColumns(const WarpgroupMma& mma, int64_t at, int thread, std::vector<double>* values);
   bool ReadTile(BufferId id, int64_t at, int rows, int thread, std::vector<double>* values);
+  template <typename Visit>
+  bool VisitTiles(const GpuProduct& product, const Visit& visit);
   // Tiles that copies at mbarriers fill: whether the copies have come, and that the reads end.
   bool BeginTiles(const GpuProduct& product, int thread);
   void EndTiles(const GpuProduct& product, int thread);

@@ -40,6 +40,9 @@ void GpuSync::Do(const Sync& sync) {
       return;
     case SyncKind::kMakeTensorMaps:
       return MakeTensorMaps();
+    case SyncKind::kSetRegisters:
+      (void)state_.AllOfWarpgroups("set_registers");
+      return;
     case SyncKind::kReleaseDependents:
     case SyncKind::kClusterBarrier:  // REQUIRES: not reached; GpuMachine ends a part there
       return;

@@ -136,6 +136,44 @@ TEST(WarpgroupMma, RowsMayBeInRegistersAndSumsBegin) {
             "kernel 'k' reads 'z[0]', which was never written, in thread 0 of block 0 of launch 0");
 }
 
+// The second operand as 64 steps of k by 128 columns, in two blocks; the first in registers.
+TEST(WarpgroupMma, ColumnsMayLieAcrossK) {
+  constexpr size_t kDepth = 64, kAll = 128;
+  const std::vector<double> x = Scrambled(kRows * kDepth, 1), y = Scrambled(kDepth * kAll, 2);
+  const std::string text =
+      "kernel k { in a: f16[4096] in b: f16[8192] out c: f32[8192] block n: f16[8192]\n"
+      "thread h: f32[4] thread g: f16[4] reg z: f32x4[16] reg q: f16x4[8]\n"
+      "parallel for p in 0 .. 1 { threads for t in 0 .. 128 {\n"
+      "for i in 0 .. 8 { let at = mul(add(mul(i, 128), t), 8) copy_async n[at] = b[at, lanes=8] }\n"
+      "commit_copies wait_copies 0 fence_tiles barrier\n"
+      "unrolled for u in 0 .. 16 { z[u] = broadcast(f32(0.5), 4) }\n"
+      "let x = add(mul(div(t, 32), 16), div(mod(t, 32), 4))\n"
+      "unrolled for s in 0 .. 8 {\n"
+      "let from = add(mul(x, 64), add(mul(s, 8), mul(mod(t, 4), 2)))\n"
+      "g[0] = a[from, lanes=2] g[2] = a[add(from, 512), lanes=2] q[s] = g[0, lanes=4] }\n"
+      "warpgroup_mma z[0] += q[0] * n[0] columns=128 across=4096\nwait_products 0\n"
+      "unrolled for j in 0 .. 16 {\nh[0] = z[j]\n"
+      "let to = add(mul(x, 128), add(mul(j, 8), mul(mod(t, 4), 2)))\n"
+      "c[to] = h[0, lanes=2]\nc[add(to, 1024)] = h[2, lanes=2]\n} } } }";
+  std::vector<double> blocks(y.size());
+  for (size_t i = 0; i < y.size(); ++i) {
+    const size_t k = i / kAll, column = i % kAll, piece = column % 64 / 8;
+    blocks[column / 64 * 4096 + k * 64 + (piece ^ (k % 8)) * 8 + column % 8] = y[i];
+  }
+  Param a(DType::kF16, x), b(DType::kF16, blocks), c(DType::kF32, kRows * kAll);
+  const Status status = RunText(text, {a.bytes(), b.bytes(), c.bytes()});
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  const Param rows(DType::kF16, x), columns(DType::kF16, y);
+  for (size_t i = 0; i < kRows * kAll; ++i) {
+    double sum = 0.5;
+    for (size_t k = 0; k < kDepth; ++k) {
+      sum += rows[i / kAll * kDepth + k] * columns[k * kAll + i % kAll];
+      if (k % 16 == 15) sum = static_cast<float>(sum);
+    }
+    ASSERT_EQ(c[i], sum) << i;
+  }
+}
+
 // What the interpreter says of the tile when parts of it are replaced.
 std::string FaultOf(const std::string& fence, const std::string& before, const std::string& wait) {
   Param a(DType::kF16, Scrambled(4096, 1)), b(DType::kF16, Scrambled(1024, 2));
@@ -210,6 +248,16 @@ TEST(WarpgroupMma, TextReadsBack) {
 }
 
 TEST(WarpgroupMma, VerifierNamesWhatIsWrong) {
+  for (const char* wrong : {"columns=32 across=4096", "columns=64 across=100"}) {
+    EXPECT_EQ(
+        MessageOf(std::string("warpgroup_mma z[0] += m[0] * m[0] ") + wrong),
+        "kernel 'k': warpgroup_mma of 'm' and 'm' into 'z' lies across k, but is not of whole "
+        "blocks of f16 or bf16");
+  }
+  EXPECT_EQ(MessageOf("set_registers 240"), "kernel 'k': set_registers outside roles");
+  const std::string bad = "kernel 'k': set_registers to a number that is not 24 to 240 by 8";
+  EXPECT_EQ(MessageOf("roles if less(t, 128) { set_registers 100 }", 256), bad);
+  EXPECT_EQ(MessageOf("roles if less(t, 128) { set_registers 248 }", 256), bad);
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += a[0] * m[0] columns=64"),
             "kernel 'k': warpgroup_mma of 'a' and 'm' into 'z' is not from shared memory");
   EXPECT_EQ(MessageOf("warpgroup_mma x[0] += m[0] * m[0] columns=64"),
@@ -219,9 +267,9 @@ TEST(WarpgroupMma, VerifierNamesWhatIsWrong) {
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += d[0] * d[0] columns=64"),
             "kernel 'k': warpgroup_mma of 'd' and 'd' into 'z' takes two f16, bf16 or f32");
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += x[0] * m[0] columns=64"),
-            "kernel 'k': warpgroup_mma of 'x' and 'm' into 'z' takes registers of f32x4 alone");
+            "kernel 'k': warpgroup_mma of 'x' and 'm' into 'z' takes registers of 4 lanes alone");
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += y[0] * w[0] columns=64"),
-            "kernel 'k': warpgroup_mma of 'y' and 'w' into 'z' takes registers of f32x4 alone");
+            "kernel 'k': warpgroup_mma of 'y' and 'w' into 'z' takes registers of 4 lanes alone");
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += m[0] * x[0] columns=64"),
             "kernel 'k': warpgroup_mma of 'm' and 'x' into 'z' is not from shared memory");
   for (const char* columns : {"0", "12", "264"}) {
