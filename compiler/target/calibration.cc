@@ -145,7 +145,13 @@ constexpr GpuCalibration kGpu = {.analytic = {.fma = 435,
                                                .start = 1200,
                                                .step_latency = 120,
                                                .merge = 500,
-                                               .cluster_merge = 2000}};
+                                               .cluster_merge = 2000},
+                                 .role_attention = {.flops = 4000,
+                                                    .exponentials = 10,
+                                                    .overlap = 0.4,
+                                                    .step_latency = 150,
+                                                    .start = 4500,
+                                                    .tile_end = 2000}};
 
 }  // namespace
 

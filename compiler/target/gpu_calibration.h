@@ -104,6 +104,16 @@ struct GpuRoleCalibration {
   double narrow_outputs;  // of two bytes, which go through shared memory as such
 };
 
+// The same for attention of warps with roles.
+struct GpuRoleAttentionCalibration {
+  double flops;         // of products, per cycle
+  double exponentials;  // with what else a weight takes, per cycle
+  double overlap;       // what remains of the shorter of both where groups fill each other's gaps
+  double step_latency;  // of a tile of keys: barriers and reductions
+  double start;         // launch, tensor maps, the first copies, the last stores
+  double tile_end;      // of a tile of queries: its first scores, its results
+};
+
 struct GpuCalibration {
   GpuAnalyticCalibration analytic;
   GpuTensorCalibration tensor;
@@ -111,6 +121,7 @@ struct GpuCalibration {
   GpuSimtCalibration simt;
   GpuSkinnyCalibration skinny;
   GpuAttentionCalibration attention;
+  GpuRoleAttentionCalibration role_attention;
 };
 
 }  // namespace mlc::target

@@ -34,6 +34,12 @@ graph::Workload SmallAttention() {
       "f32[1,2,8,16]\n%3 = attention(%0, %1, %2) {scale=0.25} : f32[1,2,8,16]\nreturn %3\n");
 }
 
+graph::Workload SmallLongAttention() {
+  return Parsed(
+      "%0 = input() : f16[1,1,64,64]\n%1 = input() : f16[1,1,100,64]\n%2 = input() : "
+      "f16[1,1,100,64]\n%3 = attention(%0, %1, %2) {scale=0.125} : f16[1,1,64,64]\nreturn %3\n");
+}
+
 graph::Workload SmallPool() {
   return Parsed(
       "%0 = input() : f32[1,16,8,8]{1024,1,128,16}\n%1 = pool(%0) {kernel=[3,3], kind=max, "
@@ -95,7 +101,8 @@ std::vector<FamilyCase> FamilyCases() {
           {"skinny_contraction", SmallProduct(DType::kF32, 1, 64, 64), Hopper()},
           {"tensor_contraction", SmallProduct(DType::kF16, 16, 32, 32), Hopper()},
           {"warpgroup_contraction", SmallProduct(DType::kF16, 64, 64, 64), Hopper()},
-          {"role_contraction", SmallProduct(DType::kF16, 64, 128, 64), Hopper()}};
+          {"role_contraction", SmallProduct(DType::kF16, 64, 128, 64), Hopper()},
+          {"role_attention", SmallLongAttention(), Hopper()}};
 }
 
 void CheckKernel(const FamilyCase& subject) {

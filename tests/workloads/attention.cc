@@ -1,5 +1,6 @@
 #include "tests/workloads/attention.h"
 
+#include <algorithm>
 #include <string>
 
 #include "tests/workloads/draw.h"
@@ -137,6 +138,66 @@ RandomWorkload RandomLongAttention(Rng& rng) {
     random.mask_share = 0.5;
   }
   return random;
+}
+
+namespace {
+
+// Of [batch, heads, rows, width]: dense, or rows of all heads next to each other.
+std::string HeadsType(const std::string& t, const Dims& d, bool merged) {
+  if (!merged) return DenseType(t, d);
+  return StridedType(t, d, {d[1] * d[2] * d[3], d[3], d[1] * d[3], 1});
+}
+
+// Queries, keys and values as %1, %2, %3: views of one projection.
+std::string Projected(const std::string& t, const Dims& q) {
+  const int64_t row = 3 * q[1] * q[3];
+  std::string body = "  %0 = input() : " + DenseType(t, {q[0] * q[2] * row}) + "\n";
+  for (int64_t part = 0; part < 3; ++part) {
+    body += "  %" + std::to_string(part + 1) +
+            " = view(%0) {offset=" + std::to_string(part * q[1] * q[3]) +
+            "} : " + StridedType(t, q, {q[2] * row, q[3], row, 1}) + "\n";
+  }
+  return body;
+}
+
+}  // namespace
+
+RandomWorkload RandomRoleAttention(Rng& rng) {
+  const std::string t = Chance(rng, 50) ? "f16" : "bf16";
+  const int64_t batch = Between(rng, 1, 2), heads = Between(rng, 1, 3);
+  const int64_t queries = Between(rng, 48, 230), depth = 64 * Between(rng, 1, 2);
+  const bool causal = Chance(rng, 50);
+  const bool projected = Chance(rng, 30), shared = Chance(rng, 30), merged = Chance(rng, 40);
+  const int64_t keys = projected ? std::max<int64_t>(queries, 64)
+                                 : Between(rng, std::max<int64_t>(queries, 64), 300);
+  const Dims q = {batch, heads, projected ? keys : queries, depth}, k = {batch, heads, keys, depth};
+  std::string body;
+  if (projected) {
+    body = Projected(t, q);
+  } else if (shared) {
+    const std::string view = StridedType(t, k, {keys * depth, 0, depth, 1}) + "\n";
+    const std::string one = DenseType(t, {batch, 1, keys, depth}) + "\n";
+    body = "  %0 = input() : " + one + "  %1 = input() : " + HeadsType(t, q, merged) +
+           "\n  %2 = view(%0) {offset=0} : " + view +
+           "  %3 = input() : " + HeadsType(t, k, merged) + "\n";
+  } else {
+    body = "  %0 = constant() {value=0.0} : " + t +
+           "[]\n  %1 = input() : " + HeadsType(t, q, merged) +
+           "\n  %2 = input() : " + HeadsType(t, k, merged) +
+           "\n  %3 = input() : " + HeadsType(t, k, merged) + "\n";
+  }
+  const std::string mask = DenseType(t, {q[2], keys});
+  const std::string number = Chance(rng, 50) ? "-inf" : "-40000.0";
+  body += "  %4 = constant() {value=" + number + "} : " + mask +
+          "\n  %5 = trilu(%4) {k=" + std::to_string(keys - q[2] + 1) + ",upper=1} : " + mask +
+          "\n  %6 = attention(%1, %2, %3" + (causal ? ", %5" : "") +
+          ") {scale=0.3} : " + HeadsType(t, q, Chance(rng, 50)) + "\n";
+  std::string result = "%6";
+  if (Chance(rng, 30)) {
+    result = "%7";
+    body += "  %7 = tanh(%6) : " + HeadsType(t, q, Chance(rng, 50)) + "\n";
+  }
+  return {WorkloadText(body, result, t == "f16" ? "2e-3" : "2e-2")};
 }
 
 }  // namespace mlc::schedule

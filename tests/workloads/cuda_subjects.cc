@@ -46,7 +46,8 @@ constexpr double kF32 = 1e-5, kF16 = 2e-3, kBF16 = 2e-2, kTf32 = 3e-3;
 constexpr const char *kTensor = "tensor_contraction", *kSimt = "simt_contraction",
                      *kSkinny = "skinny_contraction", *kWarpgroup = "warpgroup_contraction",
                      *kRole = "role_contraction", *kPointwise = "gpu_pointwise",
-                     *kRows = "gpu_row_reduce", *kAttention = "gpu_attention";
+                     *kRows = "gpu_row_reduce", *kAttention = "gpu_attention",
+                     *kRoleAttention = "role_attention";
 
 constexpr CudaSubject kSubjects[] = {
     {"tensor_product_f16", kTensor, Of<AlignedProduct, F16>, kF16},
@@ -131,6 +132,8 @@ constexpr CudaSubject kSubjects[] = {
     {"masked_attention", kAttention, RandomMaskedAttention},
     {"long_attention", kAttention, RandomLongAttention},
     {"cluster_attention", kAttention, RandomLongAttention, 0, "split", 2, true},
+    {"role_attention", kRoleAttention, RandomRoleAttention, kBF16},
+    {"role_attention_turns", kRoleAttention, RandomRoleAttention, kBF16, "turns", 1},
     {"pointwise_chain", kPointwise, RandomChain},
     {"integers", kPointwise, RandomIntegers},
     {"wide_vectors", kPointwise, RandomWideVectors},

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "compiler/schedule/cuda/attention/attention_family.h"
+#include "compiler/schedule/cuda/attention/role_attention.h"
 #include "compiler/schedule/cuda/depthwise/depthwise_family.h"
 #include "compiler/schedule/cuda/pointwise/pointwise_family.h"
 #include "compiler/schedule/cuda/pool/pool_family.h"
@@ -21,6 +22,7 @@ std::span<const Family* const> CudaFamilies() {
   static const GpuPoolFamily pool;
   static const GpuPointwiseFamily pointwise;
   static const GpuRowReduceFamily row_reduce;
+  static const RoleAttentionFamily role_attention;
   static const RoleContractionFamily role_contraction;
   static const SimtContractionFamily simt_contraction;
   static const SkinnyContractionFamily skinny_contraction;
@@ -30,7 +32,7 @@ std::span<const Family* const> CudaFamilies() {
       &skinny_contraction, &tensor_contraction, &simt_contraction,
       &attention,          &depthwise,          &pool,
       &row_reduce,         &pointwise,          &warpgroup_contraction,
-      &role_contraction,
+      &role_contraction,   &role_attention,
   };
   return families;
 }

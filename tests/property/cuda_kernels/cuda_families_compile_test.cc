@@ -202,5 +202,20 @@ TEST(CudaCompile, ProductsOfRolesOverlap) {
   for (const char* body : bodies) ExpectOverlap(**nvrtc, "role_contraction", body, rng);
 }
 
+TEST(CudaCompile, AttentionOfRolesOverlaps) {
+  const auto nvrtc = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
+  if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
+  const char* const bodies[] = {
+      "%0 = input() : f16[1,16,2048,128]\n%1 = input() : f16[1,16,2048,128]\n"
+      "%2 = input() : f16[1,16,2048,128]\n"
+      "%3 = attention(%0, %1, %2) {scale=0.0883} : f16[1,16,2048,128]\nreturn %3\n",
+      "%0 = input() : bf16[4,12,1000,64]\n%1 = input() : bf16[4,12,1000,64]\n"
+      "%2 = input() : bf16[4,12,1000,64]\n%3 = constant() {value=-inf} : bf16[1000,1000]\n"
+      "%4 = trilu(%3) {k=1,upper=1} : bf16[1000,1000]\n"
+      "%5 = attention(%0, %1, %2, %4) {scale=0.125} : bf16[4,12,1000,64]\nreturn %5\n"};
+  Rng rng(6);
+  for (const char* body : bodies) ExpectOverlap(**nvrtc, "role_attention", body, rng);
+}
+
 }  // namespace
 }  // namespace mlc::schedule

@@ -60,7 +60,7 @@ TEST_P(RandomConfigs, FitTheirDevices) {
     const target::Target target = Target(text);
     if (subject.NeedsClusters() && target.gpu().compute < 90) continue;
     const std::string_view family = subject.family;
-    if ((family == "warpgroup_contraction" || family == "role_contraction") &&
+    if ((family == "warpgroup_contraction" || family.starts_with("role_")) &&
         !target.gpu().HasWarpgroupMma()) {
       continue;
     }

@@ -6,8 +6,6 @@
 
 namespace mlc::schedule::gpu {
 
-using graph::Op;
-using graph::Value;
 using graph::ValueId;
 using ir::ExprRef;
 
@@ -28,7 +26,7 @@ AttentionStage::AttentionStage(const graph::Workload& workload, ir::KernelBuilde
     : workload_(workload), builder_(builder), fused_(fused), value_(value), plan_(plan) {
   const int lanes = kAccessBytes / SizeOf(plan.data);
   const graph::TensorType& type = workload.graph()[value].type;
-  plain_ = PlainOf(value);
+  plain_ = PlaceOf(workload, value);
   if (plain_ && type.dtype == plan.data && CopiesVectors(*plain_, lanes)) {
     lanes_ = lanes;
     return;
@@ -37,25 +35,7 @@ AttentionStage::AttentionStage(const graph::Workload& workload, ir::KernelBuilde
   if (type.dims[3] % lanes == 0 && Fused::Vectorises(workload, value, 3, lanes)) lanes_ = lanes;
 }
 
-std::optional<AttentionStage::Plain> AttentionStage::PlainOf(ValueId id) const {
-  const Value& node = workload_.graph()[id];
-  if (node.op == Op::kTranspose) {
-    const std::optional<Plain> from = PlainOf(node.operands[0]);
-    if (!from) return from;
-    Plain plain{from->operand, from->offset, {}};
-    for (int64_t d : node.Ints("perm"))
-      plain.strides.push_back(from->strides[static_cast<size_t>(d)]);
-    return plain;
-  }
-  const ValueId source = node.op == Op::kView ? node.operands[0] : id;
-  const auto& operands = workload_.operands();
-  const auto found = std::find(operands.begin(), operands.end(), source);
-  if (found == operands.end()) return std::nullopt;
-  return Plain{static_cast<int>(found - operands.begin()),
-               node.op == Op::kView ? node.Int("offset") : 0, node.type.EffectiveStrides()};
-}
-
-bool AttentionStage::CopiesVectors(const Plain& plain, int lanes) const {
+bool AttentionStage::CopiesVectors(const AttentionPlace& plain, int lanes) const {
   const std::vector<int64_t>& dims = workload_.graph()[value_].type.dims;
   bool fits = plain.offset % lanes == 0 && dims[3] % lanes == 0 && plain.strides[3] == 1;
   for (size_t d = 0; d < 3; ++d) fits = fits && (dims[d] == 1 || plain.strides[d] % lanes == 0);

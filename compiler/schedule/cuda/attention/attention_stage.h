@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "compiler/ir/build.h"
+#include "compiler/schedule/cuda/attention/attention_place.h"
 #include "compiler/schedule/cuda/attention/attention_plan.h"
 #include "compiler/schedule/fusion/fused.h"
 
@@ -32,14 +33,7 @@ class AttentionStage {
             const ir::ExprRef& thread);
 
  private:
-  // The place of the value if it is an operand in memory.
-  struct Plain {
-    int operand = 0;
-    int64_t offset = 0;
-    std::vector<int64_t> strides;
-  };
-  std::optional<Plain> PlainOf(graph::ValueId value) const;
-  bool CopiesVectors(const Plain& plain, int lanes) const;
+  bool CopiesVectors(const AttentionPlace& plain, int lanes) const;
   void Element(ir::BufferId to, const ir::ExprRef& at, const Part& part, const ir::ExprRef& r,
                const ir::ExprRef& c);
 
@@ -48,7 +42,7 @@ class AttentionStage {
   Fused& fused_;
   const graph::ValueId value_;
   const AttentionPlan& plan_;
-  std::optional<Plain> plain_;  // only where copies are possible
+  std::optional<AttentionPlace> plain_;  // only where copies are possible
   int lanes_ = 1;
 };
 
