@@ -3,7 +3,8 @@
 //
 // An mbarrier counts phases: the first is 0. A phase completes when as many threads have arrived as
 // mbarrier_init says and all bytes that they announced have come; the next begins then. Who waits
-// for a phase sees what those who arrived in it had seen, and what its copies brought.
+// for a phase sees what those who arrived in it had seen, what their warps had done before their
+// last warp_barrier, and what its copies brought.
 //
 // A buffer that copy_bulk or copy_tensor writes is touched by nothing else but warpgroup_mma, which
 // has waited for the copies. They may write it again once every product that reads it has ended,

@@ -46,8 +46,8 @@
 // what the blocks of the cluster did before it is seen by all of them after it.
 //
 // Roles. A "roles if" of the threads loop itself sends whole warps into its branches. There, each
-// warpgroup, or what there is of one, goes its own way, and they wait for each other at mbarriers
-// alone (async.h): barriers of the block lie before and after.
+// warpgroup, and each warp of a warpgroup that is not whole there, goes its own way, and they wait
+// for each other at mbarriers alone (async.h): barriers of the block lie before and after.
 #pragma once
 
 #include <cstdint>

@@ -18,6 +18,7 @@ void GpuAsync::StartBlock(int warps) {
   regions_.clear();
   map_maker_ = -1;
   clocks_.assign(static_cast<size_t>(warps), Clock(static_cast<size_t>(warps), 0));
+  arrivals_.assign(static_cast<size_t>(warps), {});
 }
 
 void GpuAsync::Join(Clock& to, const Clock& from) {
@@ -49,12 +50,13 @@ void GpuAsync::CompleteIfReady(Barrier& barrier) {
   barrier.arriving.clear();
 }
 
-std::string GpuAsync::Arrive(const Key& key, int warp, int64_t bytes) {
+std::string GpuAsync::Arrive(const Key& key, int warp, int64_t bytes, uint32_t before) {
   Barrier* barrier = Find(key);
   if (barrier == nullptr) return "which no mbarrier_init has begun";
   if (barrier->pending == 0) return "at which all have arrived in this phase";
   Clock& clock = clocks_[static_cast<size_t>(warp)];
   ++clock[static_cast<size_t>(warp)];
+  arrivals_[static_cast<size_t>(warp)].push_back(before);
   Join(barrier->arriving, clock);
   --barrier->pending;
   barrier->bytes += bytes;
@@ -70,6 +72,11 @@ std::string GpuAsync::Wait(const Key& key, int warp, int parity, bool* done) {
   *done = barrier->phase % 2 != static_cast<uint32_t>(parity);
   if (*done) Join(clocks_[static_cast<size_t>(warp)], barrier->seen);
   return "";
+}
+
+uint32_t GpuAsync::KnownUntil(int warp, int other) const {
+  const uint32_t known = clocks_[static_cast<size_t>(warp)][static_cast<size_t>(other)];
+  return known == 0 ? 0 : arrivals_[static_cast<size_t>(other)][known - 1];
 }
 
 // Whether what the region holds has come, and been read, as far as the warp knows.
@@ -144,6 +151,7 @@ void GpuAsync::BlockBarrier() {
   // As if each had arrived at a barrier that all wait for.
   for (size_t w = 0; w < clocks_.size(); ++w) {
     ++clocks_[w][w];
+    arrivals_[w].push_back(arrivals_[w].empty() ? 0 : arrivals_[w].back());
     Join(all, clocks_[w]);
   }
   for (Clock& clock : clocks_) clock = all;

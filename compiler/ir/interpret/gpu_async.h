@@ -21,9 +21,13 @@ class GpuAsync {
   void StartBlock(int warps);
   // Each returns what is wrong, empty where nothing is.
   std::string Init(const Key& key, int64_t arrivals);
-  std::string Arrive(const Key& key, int warp, int64_t bytes);
+  // `before`: until when the warp's other accesses to memory count as done.
+  std::string Arrive(const Key& key, int warp, int64_t bytes, uint32_t before);
   // *done: the phase of the parity is complete; the warp then knows what those who arrived knew.
   std::string Wait(const Key& key, int warp, int parity, bool* done);
+  // What the warp knows of another one's accesses: those before this time.
+  uint32_t KnownUntil(int warp, int other) const;
+  int warps() const { return warps_; }
   // A copy into elements begin .. end of a buffer, by a thread of the warp, and its arrival.
   std::string Copy(BufferId buffer, int64_t begin, int64_t end, int warp, const Key& key,
                    int64_t bytes);
@@ -69,7 +73,8 @@ class GpuAsync {
 
   int warps_ = 0;
   std::map<Key, Barrier> barriers_;
-  std::vector<Clock> clocks_;  // by warp; its own entry counts its arrivals
+  std::vector<Clock> clocks_;                    // by warp; its own entry counts its arrivals
+  std::vector<std::vector<uint32_t>> arrivals_;  // by warp: `before` of each
   std::map<BufferId, std::vector<Region>> regions_;
   int map_maker_ = -1;  // a warp
   int64_t changes_ = 0;

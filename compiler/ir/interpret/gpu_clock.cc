@@ -7,7 +7,13 @@ namespace mlc::ir {
 void GpuClock::StartLaunch(int threads) {
   launch_ = ++now_;
   warps_.assign(static_cast<size_t>(threads / kWarpThreads), now_);
+  seen_.assign(warps_.size() * warps_.size(), 0);
   is_early_.assign(static_cast<size_t>(threads), false);
+}
+
+void GpuClock::See(int warp, int other, uint32_t before) {
+  uint32_t& seen = seen_[SeenAt(warp, other)];
+  seen = std::max(seen, before);
 }
 
 void GpuClock::StartBlock(bool awaits) {

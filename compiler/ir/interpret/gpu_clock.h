@@ -42,6 +42,8 @@ class GpuClock {
   void Barrier();
   void WarpBarrier(int warp) { warps_[static_cast<size_t>(warp)] = now_; }  // after Advance
   void Advance() { ++now_; }
+  // The warp has learnt, at an mbarrier, of what another one did before a time.
+  void See(int warp, int other, uint32_t before);
   void AwaitInputs(int thread);
   bool Early(int thread) const { return early_ > 0 && is_early_[static_cast<size_t>(thread)]; }
 
@@ -61,7 +63,9 @@ class GpuClock {
     const int warp = thread / kWarpThreads;
     const bool same_warp = who >= 0 ? who / kWarpThreads == warp : who == kOneWarp - warp;
     if (same_warp && when < warps_[static_cast<size_t>(warp)]) return Order::kOrdered;
-    return Order::kThreadRace;
+    if (who == kManyWarps) return Order::kThreadRace;
+    const int other = who >= 0 ? who / kWarpThreads : kOneWarp - who;
+    return when < seen_[SeenAt(warp, other)] ? Order::kOrdered : Order::kThreadRace;
   }
   // True if an arrival or cluster barrier of this block has made accesses at `when` visible.
   bool Acquired(uint32_t when) const;
@@ -70,12 +74,17 @@ class GpuClock {
   void Publish(std::vector<Span>* spans) const;
 
  private:
+  size_t SeenAt(int warp, int other) const {
+    return static_cast<size_t>(warp) * warps_.size() + static_cast<size_t>(other);
+  }
+
   uint32_t now_ = 0;
   uint32_t launch_ = 0;
   uint32_t block_ = 0;
   uint32_t part_ = 0;
   uint32_t barrier_ = 0;
   std::vector<uint32_t> warps_;
+  std::vector<uint32_t> seen_;  // by warp and other warp: See
   std::vector<Span> acquired_;  // in order of time, disjoint
   std::vector<bool> is_early_;
   int early_ = 0;

@@ -1,11 +1,28 @@
 #include "compiler/ir/interpret/gpu_roles.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <set>
 #include <utility>
 
 namespace mlc::ir {
 
-// Splits the threads of each branch into warpgroups, which take turns.
+namespace {
+
+// How many of the threads, which are in order, are of the same warpgroup as the one at `first`.
+size_t OfWarpgroup(const std::vector<int>& threads, size_t first) {
+  size_t count = 0;
+  while (first + count < threads.size() &&
+         threads[first + count] / kWarpgroupThreads == threads[first] / kWarpgroupThreads) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+// Splits the threads of each branch into warpgroups, and what there is of other warpgroups into
+// warps. They take turns.
 void GpuRoles::Run(const If& branch, const std::vector<int>& taken, const std::vector<int>& other,
                    const std::function<void(const Stmt&)>& execute) {
   struct Role {
@@ -15,13 +32,12 @@ void GpuRoles::Run(const If& branch, const std::vector<int>& taken, const std::v
   std::vector<Role> roles;
   const auto add = [&](const StmtRef& body, const std::vector<int>& threads) {
     if (body == nullptr) return;
-    int group = -1;
-    for (const int thread : threads) {
-      if (thread / kWarpgroupThreads != group) {
-        group = thread / kWarpgroupThreads;
-        roles.push_back({body.get(), {}});
-      }
-      roles.back().threads.push_back(thread);
+    for (size_t at = 0; at < threads.size();) {
+      const size_t left = OfWarpgroup(threads, at);
+      const size_t count = left == kWarpgroupThreads ? left : std::min<size_t>(left, kWarpThreads);
+      const auto first = threads.begin() + static_cast<std::ptrdiff_t>(at);
+      roles.push_back({body.get(), {first, first + static_cast<std::ptrdiff_t>(count)}});
+      at += count;
     }
   };
   std::set<int> warps;

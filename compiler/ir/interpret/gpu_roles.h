@@ -1,5 +1,6 @@
-// The branches of a roles if in an interpreted GPU kernel: each warpgroup goes its own way until it
-// has to wait for another one. Not thread-safe; borrows the state.
+// The branches of a roles if in an interpreted GPU kernel: each warpgroup, and each warp of one
+// that is not whole, goes its own way until it has to wait for another one. Not thread-safe;
+// borrows the state.
 #pragma once
 
 #include <functional>

@@ -48,8 +48,10 @@ void GpuTileCopies::Do(const MbarrierArrive& arrive) {
   for (size_t i = 0; i < state_.Count() && !state_.failed; ++i) {
     GpuAsync::Key key;
     if (!Find(arrive.barrier, index[i].i, state_.active[i], &key)) return;
+    // One thread speaks for what its warp did before the last barrier of the warp.
+    const int warp = state_.active[i] / kWarpThreads;
     const std::string wrong =
-        state_.async.Arrive(key, state_.active[i] / kWarpThreads, arrive.bytes);
+        state_.async.Arrive(key, warp, arrive.bytes, state_.clock.warp_barrier(warp));
     if (wrong.empty()) continue;
     state_.Fail(StatusCode::kFailedPrecondition, "arrives at '" + NameOf(key) + "', " + wrong,
                 state_.active[i]);
@@ -76,6 +78,20 @@ void GpuTileCopies::Do(const MbarrierWait& wait) {
       return state_.Fail(StatusCode::kFailedPrecondition,
                          "waits at '" + NameOf(key) + "' for a phase that is never completed",
                          state_.active[i]);
+    }
+  }
+  if (!state_.failed) LearnInWarps();
+}
+
+// Warps of which every thread has waited know what those who arrived did.
+void GpuTileCopies::LearnInWarps() {
+  const std::vector<int>& active = state_.active;
+  for (size_t i = 0; i + kWarpThreads <= active.size(); ++i) {
+    if (active[i] % kWarpThreads != 0) continue;
+    if (active[i + kWarpThreads - 1] != active[i] + kWarpThreads - 1) continue;
+    const int warp = active[i] / kWarpThreads;
+    for (int other = 0; other < state_.async.warps(); ++other) {
+      state_.clock.See(warp, other, state_.async.KnownUntil(warp, other));
     }
   }
 }

@@ -28,6 +28,7 @@ class GpuTileCopies {
   bool Find(BufferId barrier, int64_t index, int thread, GpuAsync::Key* key);
   // Takes the place of a tile and signals it; its values follow.
   bool Put(BufferId to, int64_t at, int64_t count, int thread, BufferId barrier, int64_t index);
+  void LearnInWarps();
   void PutRun(const CopyBulk& copy, int thread, int64_t to, int64_t from);
   void PutBox(const CopyTensor& copy, int thread, int64_t to, int64_t row, int64_t k);
 

@@ -84,6 +84,49 @@ TEST(AsyncCopy, WhatCouldFailUnderSomeTimingFails) {
   }
 }
 
+// The second warp of an incomplete warpgroup arrives where the first one waits.
+TEST(AsyncCopy, WarpsOfAnIncompleteWarpgroupGoTheirOwnWays) {
+  const auto text = [](int threads) {
+    return "kernel k {\nout y: f32[1]\nmbarrier m: i64[1]\nparallel for b in 0 .. 1 {\n"
+           "threads for t in 0 .. " +
+           std::to_string(threads) +
+           " {\nmbarrier_init m[0] of 1\nroles if less(t, 128) {\nlet u = t\n} else {\n"
+           "if less(t, 160) {\nmbarrier_wait m[0] parity 0\nif equal(t, 128) { y[0] = f32(2.0) }\n"
+           "} else {\nif equal(t, 160) { mbarrier_arrive m[0] }\n}\n}\n}\n}\n}\n";
+  };
+  Param y(DType::kF32, 1);
+  const Status status = RunText(text(192), {y.bytes()});
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(y[0], 2);
+  EXPECT_FALSE(RunText(text(256), {y.bytes()}).ok());  // a whole warpgroup goes one way
+}
+
+// What a warp wrote to shared memory before it arrived, and what it read, is ordered for those who
+// wait.
+TEST(AsyncCopy, MbarriersOrderOtherAccesses) {
+  const std::string writes = "s[sub(t, 160)] = f32(3.0)\nwarp_barrier\n";
+  const std::string wait = "mbarrier_wait m[0] parity 0\n";
+  const auto run = [](const std::string& first, const std::string& second) {
+    Param y(DType::kF32, 32);
+    const Status status = RunText(
+        "kernel k {\nout y: f32[32]\nblock s: f32[32]\nmbarrier m: i64[1]\n"
+        "parallel for b in 0 .. 1 {\nthreads for t in 0 .. 192 {\nmbarrier_init m[0] of 1\n"
+        "roles if less(t, 128) {\nlet u = t\n} else {\nif less(t, 160) {\n" +
+            second + "y[sub(t, 128)] = s[sub(159, t)]\n} else {\n" + first +
+            "if equal(t, 160) { mbarrier_arrive m[0] }\n}\n}\n}\n}\n}\n",
+        {y.bytes()});
+    if (status.ok()) {
+      EXPECT_EQ(y[5], 3);
+    }
+    return status;
+  };
+  EXPECT_TRUE(run(writes, wait).ok()) << run(writes, wait).ToString();
+  const Status unordered = run("s[sub(t, 160)] = f32(3.0)\n", wait);
+  EXPECT_NE(unordered.ToString().find("race"), std::string::npos) << unordered.ToString();
+  const Status partly = run(writes, "if equal(t, 128) {\n" + wait + "}\n");
+  EXPECT_NE(partly.ToString().find("race"), std::string::npos) << partly.ToString();
+}
+
 TEST(AsyncCopy, TextReadsBack) {
   const Result<Kernel> kernel = Kernel::Parse(Text());
   ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
