@@ -13,38 +13,18 @@
 #include <vector>
 
 #include "compiler/codegen/cuda/cuda.h"
-#include "compiler/schedule/cuda/tensor/role_plan.h"
-#include "compiler/schedule/cuda/tensor/tensor_facts.h"
-#include "compiler/schedule/cuda/tensor/warpgroup_plan.h"
 #include "compiler/schedule/space/family.h"
 #include "tests/bench/gpu_trials.h"
+#include "tests/bench/least_estimates.h"
 #include "worker/local_trial.h"
 
 namespace mlc {
 namespace {
 
+using bench::kMatrixFamilies;
+using bench::LeastEstimates;
 using bench::Problem;
 using schedule::Config;
-
-constexpr const char* kFamilies[] = {"tensor_contraction", "warpgroup_contraction",
-                                     "role_contraction"};
-
-double CyclesOf(const std::string& family, const schedule::GpuContraction& g,
-                const target::Target& target, const Config& config) {
-  if (family == kFamilies[2]) {
-    return RoleCycles(target, schedule::MakeRolePlan(g, target, config));
-  }
-  return TensorCycles(g, target,
-                      family == kFamilies[0] ? schedule::MakeTensorPlan(g, config)
-                                             : schedule::MakeWarpgroupPlan(g, config));
-}
-
-// What tells tiles apart: knobs.
-std::vector<const char*> TileOf(const std::string& family) {
-  if (family == kFamilies[0]) return {"bm", "bn", "warps_m", "warps_n"};
-  if (family == kFamilies[1]) return {"bm", "bn", "groups_m", "groups_n"};
-  return {"bm", "bn", "groups", "alternate"};
-}
 
 std::string Product(int m, int k, int n, const std::string& dtype, bool bias,
                     const std::string& attributes = "") {
@@ -110,34 +90,6 @@ std::vector<Problem> Problems() {
       {"convolution_32x7x512x1_f32", Convolution(32, 7, 512, 1, "f32", 2048)}};
 }
 
-// The configs of the family with the least estimated time.
-std::vector<std::string> Candidates(const std::string& family_name, const graph::Workload& workload,
-                                    const target::Target& target, size_t count) {
-  const schedule::Family& family = *schedule::FindFamily(family_name);
-  if (!family.Accepts(workload, target)) return {};
-  const schedule::Space space = family.MakeSpace(workload, target);
-  const schedule::GpuContraction g = *schedule::FindGpuContraction(workload);
-  std::vector<std::pair<double, int64_t>> order;
-  for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
-    const Config config = space.At(rank);
-    if (family.Check(workload, target, config) != schedule::RejectReason::kNone) continue;
-    order.emplace_back(CyclesOf(family_name, g, target, config), rank);
-  }
-  std::sort(order.begin(), order.end());
-  // A few of each tile: the estimate is not to be trusted that far.
-  constexpr int kOfOneTile = 4;
-  std::map<std::vector<int64_t>, int> of_tile;
-  std::vector<std::string> texts;
-  for (const auto& [cycles, rank] : order) {
-    const Config config = space.At(rank);
-    std::vector<int64_t> tile;
-    for (const char* knob : TileOf(family_name)) tile.push_back(config[knob]);
-    if (++of_tile[tile] <= kOfOneTile) texts.push_back(config.ToText());
-    if (texts.size() == count) break;
-  }
-  return texts;
-}
-
 void Report(const Problem& problem, double flops, const std::vector<std::string>& configs,
             std::map<std::string, Measurement>& results) {
   printf("%s\n", problem.name.c_str());
@@ -151,7 +103,7 @@ void Report(const Problem& problem, double flops, const std::vector<std::string>
     }
   }
   std::sort(times.begin(), times.end());
-  for (const char* family : kFamilies) {
+  for (const char* family : kMatrixFamilies) {
     int shown = 0;
     for (const auto& [ns, text] : times) {
       if (text.find(family) == std::string::npos || ++shown > 12) continue;
@@ -167,8 +119,8 @@ Status List(size_t count) {
   return bench::ForProblems(
       Problems(), {}, [&](const Problem& problem, const graph::Workload& workload) -> Status {
         printf("%s\n", problem.name.c_str());
-        for (const char* family : kFamilies) {
-          for (const std::string& config : Candidates(family, workload, target, count)) {
+        for (const char* family : kMatrixFamilies) {
+          for (const std::string& config : LeastEstimates(family, workload, target, count)) {
             printf("  %s\n", config.c_str());
           }
         }
@@ -209,10 +161,10 @@ Status Run(size_t count, const std::vector<std::string>& names) {
   return bench::ForProblems(
       Problems(), names, [&](const Problem& problem, const graph::Workload& workload) -> Status {
         std::vector<std::string> configs;
-        for (const char* family : kFamilies) {
-          const bool old = family == kFamilies[0];
+        for (const char* family : kMatrixFamilies) {
+          const bool old = family == kMatrixFamilies[0];
           const std::vector<std::string> more =
-              Candidates(family, workload, engine->target(), old ? count / 3 : count);
+              LeastEstimates(family, workload, engine->target(), old ? count / 3 : count);
           configs.insert(configs.end(), more.begin(), more.end());
         }
         auto results = bench::Measure(*engine, workload.ToText(), configs);

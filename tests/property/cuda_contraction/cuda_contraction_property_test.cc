@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -165,35 +166,81 @@ TEST(RoleContractionProperty, HalfPrecision) { CheckRoles("f16", "", 2e-3); }
 TEST(RoleContractionProperty, BFloat16) { CheckRoles("bf16", "", 2e-2); }
 TEST(RoleContractionProperty, Tf32) { CheckRoles("f32", "precision=tf32", 3e-3); }
 
+target::Target SmallHopper(int sms) {
+  const auto target =
+      target::Target::Parse("target v1 cuda arch=sm_90a sms=" + std::to_string(sms) +
+                            " block=232448 sm=233472 l2=62914560 fma_gflops=60000 "
+                            "tensor_gflops=800000 copy_gbps=4350");
+  EXPECT_TRUE(target.ok()) << target.status().ToString();
+  return *target;
+}
+
+// Up to `most` configs of role_contraction that `wanted` takes agree with the reference; returns
+// how many.
+int CheckRolesWhere(const std::string& body, int sms, int most, int64_t every, double bound,
+                    const std::function<bool(const Config&)>& wanted) {
+  const target::Target target = SmallHopper(sms);
+  Rng rng(17);
+  CudaCase c = MakeCudaCase(rng, Parsed("workload v1 tolerance=1e-3 {\n" + body + "}\n"));
+  const auto problem = FindFamily("role_contraction")->Open(c.workload, target);
+  const Space space = problem->MakeSpace();
+  int seen = 0;
+  for (int64_t rank = 0; rank < space.NumPoints() && seen < most; rank += every) {
+    const Config config = space.At(rank);
+    if (!wanted(config) || problem->Check(config) != RejectReason::kNone) continue;
+    ++seen;
+    SCOPED_TRACE(config.ToText());
+    const double error = CudaError(c, target, config);
+    EXPECT_GE(error, 0);
+    EXPECT_LE(error, bound);
+  }
+  return seen;
+}
+
+constexpr const char* kBiased =
+    "%0 = input() : f16[328,200]\n%1 = weight() : f16[200,136]\n%2 = matmul(%0, %1) : "
+    "f16[328,136]\n%3 = weight() : f16[136]\n%4 = add(%2, %3) : f16[328,136]\nreturn %4\n";
+
 // Where a block has several tiles, stages and barriers go on from one to the next.
 TEST(RoleContractionProperty, BlocksGoThroughSeveralTiles) {
-  const auto target = target::Target::Parse(
-      "target v1 cuda arch=sm_90a sms=2 block=232448 sm=233472 l2=62914560 fma_gflops=60000 "
-      "tensor_gflops=800000 copy_gbps=4350");
-  ASSERT_TRUE(target.ok()) << target.status().ToString();
-  Rng rng(17);
-  CudaCase c = MakeCudaCase(
-      rng, Parsed("workload v1 tolerance=1e-3 {\n  %0 = input() : f16[328,200]\n  %1 = weight() : "
-                  "f16[200,136]\n  %2 = matmul(%0, %1) : f16[328,136]\n  %3 = weight() : f16[136]\n"
-                  "  %4 = add(%2, %3) : f16[328,136]\n  return %4\n}\n"));
-  const Family& family = *FindFamily("role_contraction");
-  const Space space = family.MakeSpace(c.workload, *target);
-  int shared = 0, alternating = 0;
-  for (int64_t rank = 0; rank < space.NumPoints() && shared + alternating < 40; rank += 7) {
-    const Config config = space.At(rank);
-    if (family.Check(c.workload, *target, config) != RejectReason::kNone) continue;
-    int& seen = config["alternate"] != 0 ? alternating : shared;
-    if (++seen > 20) {
-      --seen;
-      continue;
-    }
-    SCOPED_TRACE(config.ToText());
-    const double error = CudaError(c, *target, config);
-    EXPECT_GE(error, 0);
-    EXPECT_LE(error, 2e-3);
+  for (const int alternate : {0, 1}) {
+    const auto wanted = [&](const Config& config) { return config["alternate"] == alternate; };
+    EXPECT_GT(CheckRolesWhere(kBiased, 2, 20, 7, 2e-3, wanted), 5);
   }
-  EXPECT_GT(shared, 5);
-  EXPECT_GT(alternating, 5);
+}
+
+// Results, and the operand that lies beside them, pass through shared memory while the next tile is
+// multiplied.
+TEST(RoleContractionProperty, StorersCarryResults) {
+  const std::string product =
+      "%0 = input() : f16[328,200]\n%1 = weight() : f16[200,160]\n%2 = matmul(%0, %1) : "
+      "f16[328,160]\n%3 = weight() : f16[160]\n%4 = add(%2, %3) : f16[328,160]\n";
+  const std::string other = "%5 = input() : f16[328,160]\n";
+  const std::string bodies[] = {
+      product + "return %4\n", product + other + "%6 = add(%4, %5) : f16[328,160]\nreturn %6\n",
+      product + other +
+          "%6 = sigmoid(%5) : f16[328,160]\n%7 = mul(%6, %5) : f16[328,160]\n%8 = mul(%4, %7) : "
+          "f16[328,160]\nreturn %8\n",
+      "%0 = input() : bf16[2,96,136]\n%1 = weight() : bf16[136,192]\n%2 = matmul(%0, %1) : "
+      "bf16[2,96,192]\n%3 = input() : bf16[2,96,192]\n%4 = add(%2, %3) : bf16[2,96,192]\n"
+      "return %4\n"};
+  for (const std::string& body : bodies) {
+    const double bound = body.find("bf16") == std::string::npos ? 4e-3 : 3e-2;
+    for (const int alternate : {0, 1}) {
+      const auto wanted = [&](const Config& config) {
+        return config["storers"] > 0 && config["alternate"] == alternate;
+      };
+      EXPECT_GT(CheckRolesWhere(body, 2, 8, 3, bound, wanted), 4) << body;
+    }
+  }
+}
+
+TEST(RoleContractionProperty, BlocksShareTheDepthOfATile) {
+  const std::string body =
+      "%0 = input() : f16[100,1800]\n%1 = weight() : f16[1800,136]\n%2 = matmul(%0, %1) : "
+      "f16[100,136]\n%3 = input() : f16[100,136]\n%4 = add(%2, %3) : f16[100,136]\nreturn %4\n";
+  const auto wanted = [](const Config& config) { return config["split"] > 1; };
+  EXPECT_GT(CheckRolesWhere(body, 132, 16, 11, 4e-3, wanted), 8);
 }
 
 graph::Workload LongProduct(int k, const std::string& attributes, int rows = 16) {

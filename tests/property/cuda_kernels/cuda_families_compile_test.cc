@@ -192,12 +192,19 @@ TEST(CudaCompile, ProductsOfRolesOverlap) {
   const auto nvrtc = build::Nvrtc::Open(MLC_SOURCE_DIR "/build/cuda");
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
   const char* const bodies[] = {
-      kHalfProduct, kInputProduct,
+      kHalfProduct,
+      kInputProduct,
       "%0 = input() : f32[2048,2048]\n%1 = weight() : f32[2048,2048]\n"
       "%2 = matmul(%0, %1) {precision=tf32} : f32[2048,2048]\nreturn %2\n",
       "%0 = input() : f16[4096,768]\n%1 = weight() : f16[768,3072]\n"
       "%2 = matmul(%0, %1) : f16[4096,3072]\n%3 = weight() : f16[3072]\n"
-      "%4 = add(%2, %3) : f16[4096,3072]\n%5 = tanh(%4) : f16[4096,3072]\nreturn %5\n"};
+      "%4 = add(%2, %3) : f16[4096,3072]\n%5 = tanh(%4) : f16[4096,3072]\nreturn %5\n",
+      "%0 = input() : f16[4096,768]\n%1 = weight() : f16[768,3072]\n"
+      "%2 = matmul(%0, %1) : f16[4096,3072]\n%3 = input() : f16[4096,3072]\n"
+      "%4 = sigmoid(%3) : f16[4096,3072]\n%5 = mul(%4, %3) : f16[4096,3072]\n"
+      "%6 = mul(%2, %5) : f16[4096,3072]\nreturn %6\n",
+      "%0 = input() : f16[128,4096]\n%1 = weight() : f16[4096,768]\n"
+      "%2 = matmul(%0, %1) : f16[128,768]\nreturn %2\n"};
   Rng rng(5);
   for (const char* body : bodies) ExpectOverlap(**nvrtc, "role_contraction", body, rng);
 }

@@ -34,15 +34,16 @@ bool RoleContractionFamily::Accepts(const graph::Workload& workload,
   return g->m >= kMinRows && g->n >= kMinColumns && g->k >= kMinDepth;
 }
 
-std::optional<GpuContraction> RoleContractionFamily::Find(const graph::Workload& workload,
-                                                          const target::Target&) const {
-  std::optional<GpuContraction> g = FindGpuContraction(workload);
-  if (g && !RolesMultiply(*g)) return std::nullopt;
-  return g;
+std::optional<RoleProblem> RoleContractionFamily::Find(const graph::Workload& workload,
+                                                       const target::Target&) const {
+  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  if (!g || !RolesMultiply(*g)) return std::nullopt;
+  return RoleProblem{*g, ResultsOf(workload, *g)};
 }
 
-Space RoleContractionFamily::MakeSpace(const graph::Workload&, const GpuContraction& g,
-                                       const target::Target&) const {
+Space RoleContractionFamily::MakeSpace(const graph::Workload&, const RoleProblem& problem,
+                                       const target::Target& target) const {
+  const GpuContraction& g = problem.g;
   Space space{"role_contraction", version(), {}};
   space.knobs.push_back({"bm", Tiles({64, 128, 192, 256}, g.m)});
   space.knobs.push_back({"bn", Tiles({32, 64, 96, 128, 160, 192, 256}, g.n)});
@@ -51,21 +52,31 @@ Space RoleContractionFamily::MakeSpace(const graph::Workload&, const GpuContract
   space.knobs.push_back({"stages", {3, 4, 5, 6, 8}});
   space.knobs.push_back({"pending", {0, 1}});
   space.knobs.push_back({"band", {0, -1, 4, 8, 16}});
+  std::vector<int64_t> splits = {1, 2, 3, 4, 6, 8};
+  const int64_t smallest = ((g.m + 127) / 128) * ((g.n + 127) / 128);
+  std::erase_if(splits, [&](int64_t s) {
+    return s > 1 && (s * 256 > g.k || smallest * s > 2 * target.gpu().sms);
+  });
+  space.knobs.push_back({"split", splits});
+  const bool carried = problem.results.narrow && g.n % kRoleChunk == 0;
+  space.knobs.push_back(
+      {"storers", carried ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0}});
   return space;
 }
 
-RejectReason RoleContractionFamily::Check(const graph::Workload&, const GpuContraction& g,
+RejectReason RoleContractionFamily::Check(const graph::Workload&, const RoleProblem& problem,
                                           const target::Target& target,
                                           const Config& config) const {
-  return CheckRolePlan(g, target, MakeRolePlan(g, target, config));
+  return CheckRolePlan(problem, target, MakeRolePlan(problem, target, config));
 }
 
-KernelFacts RoleContractionFamily::Facts(const graph::Workload& workload, const GpuContraction& g,
-                                         const target::Target& target, const Config& config) const {
-  const RolePlan plan = MakeRolePlan(g, target, config);
-  KernelFacts facts = TensorFacts(workload, g, target, plan.tensor);
+KernelFacts RoleContractionFamily::Facts(const graph::Workload& workload,
+                                         const RoleProblem& problem, const target::Target& target,
+                                         const Config& config) const {
+  const RolePlan plan = MakeRolePlan(problem, target, config);
+  KernelFacts facts = TensorFacts(workload, problem.g, target, plan.tensor);
   const auto sms = static_cast<double>(std::max(1, target.gpu().sms));
-  const auto tiles = static_cast<double>(plan.tiles());
+  const auto tiles = static_cast<double>(plan.tiles() * plan.split());
   const target::GpuCalibration& core = target::CalibrationOf(target.gpu());
   // All that a block does counts as products.
   const double reached =
@@ -80,16 +91,16 @@ KernelFacts RoleContractionFamily::Facts(const graph::Workload& workload, const 
   facts.registers = plan.registers();
   facts.waves = facts.blocks / sms;
   facts.warp_parallelism = std::min(1.0, facts.waves) * plan.warps();
-  facts.pipeline_steps = static_cast<double>(plan.tensor.k_steps * plan.rounds());
+  facts.pipeline_steps = static_cast<double>(plan.tensor.split_steps * plan.rounds());
   return facts;
 }
 
-Config RoleContractionFamily::Default(const graph::Workload& workload, const GpuContraction& g,
+Config RoleContractionFamily::Default(const graph::Workload& workload, const RoleProblem& problem,
                                       const target::Target& target) const {
-  return gpu::Cheapest(MakeSpace(workload, g, target),
+  return gpu::Cheapest(MakeSpace(workload, problem, target),
                        [&](const Config& config) -> std::optional<double> {
-                         const RolePlan plan = MakeRolePlan(g, target, config);
-                         if (CheckRolePlan(g, target, plan) != RejectReason::kNone) {
+                         const RolePlan plan = MakeRolePlan(problem, target, config);
+                         if (CheckRolePlan(problem, target, plan) != RejectReason::kNone) {
                            return std::nullopt;
                          }
                          return RoleCycles(target, plan);
@@ -97,10 +108,10 @@ Config RoleContractionFamily::Default(const graph::Workload& workload, const Gpu
 }
 
 Result<LoweredKernel> RoleContractionFamily::Lower(const graph::Workload& workload,
-                                                   const GpuContraction& g,
+                                                   const RoleProblem& problem,
                                                    const target::Target& target,
                                                    const Config& config) const {
-  return LowerRoles(workload, g, MakeRolePlan(g, target, config));
+  return LowerRoles(workload, problem, MakeRolePlan(problem, target, config));
 }
 
 }  // namespace mlc::schedule

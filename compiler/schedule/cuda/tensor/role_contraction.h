@@ -6,32 +6,34 @@
 //
 // Knobs: bm, bn (the tile), groups (warpgroups that multiply), alternate (they take turns at tiles
 // instead of sharing each), stages (steps of 128 bytes of k in shared memory), pending (steps whose
-// products are under way while the next begins), band (order of tiles). Stateless, thread-safe.
+// products are under way while the next begins), band (order of tiles), split (blocks that share
+// the k of a tile, through memory), storers (warps that carry results to global memory; 0: those
+// that multiply do). Stateless, thread-safe.
 #pragma once
 
-#include "compiler/schedule/cuda/tile/gpu_tile.h"
+#include "compiler/schedule/cuda/tensor/role_plan.h"
 #include "compiler/schedule/space/family_of.h"
 
 namespace mlc::schedule {
 
-class RoleContractionFamily final : public FamilyOf<GpuContraction> {
+class RoleContractionFamily final : public FamilyOf<RoleProblem> {
  public:
   std::string_view name() const override { return "role_contraction"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 
  protected:
-  std::optional<GpuContraction> Find(const graph::Workload& workload,
-                                     const target::Target& target) const override;
-  Space MakeSpace(const graph::Workload& workload, const GpuContraction& problem,
+  std::optional<RoleProblem> Find(const graph::Workload& workload,
+                                  const target::Target& target) const override;
+  Space MakeSpace(const graph::Workload& workload, const RoleProblem& problem,
                   const target::Target& target) const override;
-  RejectReason Check(const graph::Workload& workload, const GpuContraction& problem,
+  RejectReason Check(const graph::Workload& workload, const RoleProblem& problem,
                      const target::Target& target, const Config& config) const override;
-  KernelFacts Facts(const graph::Workload& workload, const GpuContraction& problem,
+  KernelFacts Facts(const graph::Workload& workload, const RoleProblem& problem,
                     const target::Target& target, const Config& config) const override;
-  Config Default(const graph::Workload& workload, const GpuContraction& problem,
+  Config Default(const graph::Workload& workload, const RoleProblem& problem,
                  const target::Target& target) const override;
-  Result<LoweredKernel> Lower(const graph::Workload& workload, const GpuContraction& problem,
+  Result<LoweredKernel> Lower(const graph::Workload& workload, const RoleProblem& problem,
                               const target::Target& target, const Config& config) const override;
 };
 

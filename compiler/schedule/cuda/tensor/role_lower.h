@@ -6,7 +6,7 @@
 
 namespace mlc::schedule {
 
-Result<LoweredKernel> LowerRoles(const graph::Workload& workload, const GpuContraction& g,
+Result<LoweredKernel> LowerRoles(const graph::Workload& workload, const RoleProblem& problem,
                                  const RolePlan& plan);
 
 }  // namespace mlc::schedule

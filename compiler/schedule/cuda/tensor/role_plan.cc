@@ -32,8 +32,9 @@ double DistinctBytes(const RolePlan& plan) {
 
 int64_t RolePlan::block_bytes() const {
   const int64_t narrow = narrow_chunk > 0 ? narrow_elements() * 2 : 0;
-  return tensor.stages * tensor.stage_elements() * SizeOf(tensor.dtype) +
-         std::max(staging_elements() * 4, narrow) + kReservedBytes;
+  int64_t results = storers > 0 ? result_elements() * 2 : std::max(staging_elements() * 4, narrow);
+  if (split() > 1) results = int64_t{4} * tensor.bm * split_pitch();
+  return tensor.stages * tensor.stage_elements() * SizeOf(tensor.dtype) + results + kReservedBytes;
 }
 
 int RolePlan::registers() const { return row_tiles() * column_tiles() * 4 + kOtherRegisters; }
@@ -69,12 +70,82 @@ bool RolesMultiply(const GpuContraction& g) {
   return packed || (columns >= g.k && columns * size % kPieceBytes == 0);
 }
 
-RolePlan MakeRolePlan(const GpuContraction& g, const target::Target& target, const Config& config) {
+namespace {
+
+// Columns that a warp takes at once on their way through shared memory as results.
+int NarrowChunk(const RoleProblem& problem, const target::Target& target, const RolePlan& plan) {
+  const RoleResults& results = problem.results;
+  if (!results.narrow || plan.split() > 1 || (results.guest && plan.storers == 0)) return 0;
+  const int chunks[] = {kRoleChunk, 2 * kRoleChunk, 4 * kRoleChunk};
+  int fits = 0;
+  for (const int chunk : chunks) {
+    RolePlan longer = plan;
+    longer.narrow_chunk = chunk;
+    if (plan.tensor.bn % chunk != 0) break;
+    if (plan.storers > 0) {
+      if (problem.g.n % chunk == 0) fits = chunk;
+      continue;
+    }
+    // Long runs wait less often; short ones leave memory to the stages.
+    if (chunk > 2 * kRoleChunk && longer.block_bytes() > target.gpu().block_bytes) break;
+    fits = chunk;
+  }
+  return fits > 0 && problem.g.n % fits == 0 ? fits : 0;
+}
+
+// Whether runs of 8 columns are neighbours and begin at multiples of 8.
+bool HasRuns(const graph::TensorType& type, int column) {
+  const std::vector<int64_t> strides = type.EffectiveStrides();
+  for (size_t d = 0; d < strides.size(); ++d) {
+    const bool is_column = d == static_cast<size_t>(column);
+    if (is_column ? strides[d] != 1 : type.dims[d] != 1 && strides[d] % 8 != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g) {
+  const graph::Graph& graph = workload.graph();
+  if (workload.outputs().size() != 1) return {};
+  const graph::ValueId output = workload.outputs()[0];
+  const graph::TensorType& type = graph[output].type;
+  const auto column = static_cast<size_t>(g.p.column_dim);
+  if (SizeOf(type.dtype) != 2 || SizeOf(g.p.row_dtype) != 2) return {};
+  if (type.EffectiveStrides()[column] != 1 || graph[g.p.anchor].type.dims[column] == 1) return {};
+  RoleResults results;
+  std::vector<graph::ValueId> given = {g.p.anchor};
+  const auto users = graph.Users();
+  for (size_t i = 0; i < workload.operands().size(); ++i) {
+    const graph::ValueId id = workload.operands()[i];
+    const auto& readers = users[static_cast<size_t>(id)];
+    if (std::all_of(readers.begin(), readers.end(),
+                    [&](graph::ValueId r) { return r == g.p.anchor; })) {
+      continue;
+    }
+    const graph::TensorType& read = graph[id].type;
+    const int at = g.p.column_dim - (g.p.rank - read.rank());
+    const int64_t columns = at < 0 ? 1 : read.dims[static_cast<size_t>(at)];
+    if (read.NumElements() == columns) continue;
+    const bool alike =
+        read.dtype == type.dtype && read.dims == type.dims && HasRuns(read, g.p.column_dim);
+    if (!alike || results.guest) return {};
+    results.guest = static_cast<int>(i);
+    given.push_back(id);
+  }
+  results.narrow = Fused::Vectorises(workload, output, g.p.column_dim, 2, given);
+  return results;
+}
+
+RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
+                      const Config& config) {
   RolePlan plan;
+  const GpuContraction& g = problem.g;
   const auto knob = [&](const char* name) { return static_cast<int>(config[name]); };
   plan.groups = knob("groups");
   plan.alternate = knob("alternate") != 0;
   plan.band = knob("band");
+  plan.storers = knob("storers");
   TensorPlan& t = plan.tensor;
   t.warpgroups = true;
   t.dtype = g.p.row_dtype;
@@ -86,46 +157,17 @@ RolePlan MakeRolePlan(const GpuContraction& g, const target::Target& target, con
   t.warps_n = 1;
   t.stages = knob("stages");
   t.pending = knob("pending");
+  t.split = knob("split");
   CountSteps(g, &t);
   plan.blocks = std::min<int64_t>(plan.tiles(), std::max(1, target.gpu().sms));
-  if (SizeOf(t.dtype) != 2) return plan;
-  // Long runs wait less often; short ones leave memory to the stages.
-  for (const int chunk : {kRoleChunk, 2 * kRoleChunk, 4 * kRoleChunk}) {
-    RolePlan longer = plan;
-    longer.narrow_chunk = chunk;
-    if (t.bn % chunk != 0 ||
-        (chunk > 2 * kRoleChunk && longer.block_bytes() > target.gpu().block_bytes))
-      break;
-    plan = longer;
-  }
+  if (t.split > 1) plan.blocks = plan.tiles() * t.split;
+  plan.narrow_chunk = NarrowChunk(problem, target, plan);
   return plan;
 }
 
-bool StoresNarrow(const graph::Workload& workload, const GpuContraction& g, const RolePlan& plan) {
-  const graph::Graph& graph = workload.graph();
-  if (plan.narrow_chunk == 0 || workload.outputs().size() != 1) return false;
-  const graph::ValueId output = workload.outputs()[0];
-  const graph::TensorType& type = graph[output].type;
-  const auto column = static_cast<size_t>(g.p.column_dim);
-  if (SizeOf(type.dtype) != 2 || type.EffectiveStrides()[column] != 1) return false;
-  if (g.n % plan.narrow_chunk != 0 || graph[g.p.anchor].type.dims[column] == 1) return false;
-  const graph::ValueId anchors[] = {g.p.anchor};
-  if (!Fused::Vectorises(workload, output, g.p.column_dim, 2, anchors)) return false;
-  const auto users = graph.Users();
-  return std::all_of(
-      workload.operands().begin(), workload.operands().end(), [&](graph::ValueId id) {
-        const auto& readers = users[static_cast<size_t>(id)];
-        const bool anchor_only = std::all_of(readers.begin(), readers.end(),
-                                             [&](graph::ValueId r) { return r == g.p.anchor; });
-        const graph::TensorType& read = graph[id].type;
-        const int at = g.p.column_dim - (g.p.rank - read.rank());
-        const int64_t columns = at < 0 ? 1 : read.dims[static_cast<size_t>(at)];
-        return anchor_only || read.NumElements() == columns;
-      });
-}
-
-RejectReason CheckRolePlan(const GpuContraction& g, const target::Target& target,
+RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& target,
                            const RolePlan& plan) {
+  const GpuContraction& g = problem.g;
   const TensorPlan& t = plan.tensor;
   const int rows = plan.group_rows();
   if (rows % 64 != 0 || t.bm % 64 != 0 || t.bm > kMaxColumns) {
@@ -139,16 +181,23 @@ RejectReason CheckRolePlan(const GpuContraction& g, const target::Target& target
   const int most = std::min(255, kSmRegisters / quarter / 8 * 8);
   if (plan.registers() > most) return RejectReason::kRegisters;
   if (plan.block_bytes() > target.gpu().block_bytes) return RejectReason::kCache;
+  if (plan.storers > 0 && plan.narrow_chunk == 0) return RejectReason::kRedundant;
   // A stage is free again after the products behind it, and the next ones are on their way.
   if (t.stages < t.pending + 2) return RejectReason::kRedundant;
   if (plan.alternate && (plan.groups != 2 || plan.rounds() < 2)) return RejectReason::kRedundant;
-  if (t.stages > 3 && t.stages > t.k_steps * plan.rounds() + 1) return RejectReason::kRedundant;
+  if (t.stages > 3 && t.stages > t.split_steps * plan.rounds() + 1) return RejectReason::kRedundant;
   if (plan.band != 0 && (t.m_tiles == 1 || t.n_tiles == 1 || plan.rounds() == 1)) {
     return RejectReason::kRedundant;
   }
   if (plan.band > 1 && t.m_tiles <= plan.band) return RejectReason::kRedundant;
+  if (t.split > 1) {
+    if (plan.alternate || plan.blocks > target.gpu().sms) return RejectReason::kRedundant;
+    if (t.split_steps < 2 || t.split_steps * (t.split - 1) >= t.k_steps) {
+      return RejectReason::kRedundant;
+    }
+  }
   // Tiles that leave most multiprocessors idle lose to smaller ones of other families.
-  if (4 * plan.tiles() < target.gpu().sms && t.bm * t.bn > 64 * 64) {
+  if (4 * plan.tiles() * t.split < target.gpu().sms && t.bm * t.bn > 64 * 64) {
     return RejectReason::kParallelism;
   }
   return RejectReason::kNone;
@@ -160,7 +209,8 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
   const double bytes = static_cast<double>(t.bm + t.bn) * kStepBytes;
   const double passes = t.math == TensorMath::kHalf ? 1 : 2;
   const double math = 2.0 * t.bm * t.bn * t.bk * passes / core.flops;
-  const double spread = std::min(1.0, static_cast<double>(plan.tiles()) / target.gpu().sms);
+  const double spread =
+      std::min(1.0, static_cast<double>(plan.tiles() * t.split) / target.gpu().sms);
   // One product at a time leaves the unit idle from its end to the next one's beginning, unless
   // the other warpgroup's stands in.
   const double alone = t.pending == 0 && plan.tile_groups() == 1 ? core.lone_step : 0;
@@ -169,13 +219,27 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
                       core.step_latency * (1 + 1.0 / t.stages) +
                       core.distinct_byte * DistinctBytes(plan);
   // A group alone gets its data and units as fast as two.
-  const double products = static_cast<double>(t.k_steps) * step;
-  const double outputs = plan.narrow_chunk > 0 ? core.narrow_outputs : core.outputs;
-  const double store = core.end + static_cast<double>(t.bm) * t.bn / outputs;
+  const auto steps = static_cast<double>(t.split_steps);
+  const double products = steps * step;
   const auto rounds = static_cast<double>(plan.rounds());
-  const double latency = core.memory_latency / t.stages * static_cast<double>(t.k_steps);
-  // Groups that take turns gain nothing by it that a measurement shows.
-  const double tile = std::max(products, latency) + store;
+  const double latency = core.memory_latency / t.stages * steps;
+  const double own = std::max(products, latency);
+  const double results = static_cast<double>(t.bm) * t.bn;
+  if (t.split > 1) {
+    const target::GpuTensorCalibration& others = target::CalibrationOf(target.gpu()).tensor;
+    const double shared = results / core.outputs * (1 + 0.5 * t.split);
+    return core.start + own + core.end + others.arrive_latency + shared;
+  }
+  if (plan.storers > 0) {
+    const double fill = core.end + results / core.filled_outputs;
+    const double carry = core.end + results / core.carried_outputs;
+    // Groups that take turns fill while the other one multiplies.
+    const double busy = plan.alternate ? std::max(own, (own + fill) / 2) : own + fill;
+    return core.start + rounds * std::max(busy, carry) + carry;
+  }
+  const double outputs = plan.narrow_chunk > 0 ? core.narrow_outputs : core.outputs;
+  // Groups that take turns and store gain nothing by it that a measurement shows.
+  const double tile = own + core.end + results / outputs;
   return core.start + rounds * tile;
 }
 

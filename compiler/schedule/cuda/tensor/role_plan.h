@@ -3,8 +3,12 @@
 // One warp copies steps of both operands, 128 bytes of k each, through `stages` stages of shared
 // memory; `groups` warpgroups multiply them. They share each tile of bm x bn outputs by rows, or
 // take turns at whole tiles (`alternate`), so that one stores while the other multiplies. As many
-// blocks as multiprocessors go through the tiles in their order.
+// blocks as multiprocessors go through the tiles in their order. With `storers`, so many warps more
+// carry results from shared memory to global memory while the next tile is multiplied. With a split
+// of k, a block has a part of one tile, and the last block of a tile adds the parts up.
 #pragma once
+
+#include <optional>
 
 #include "compiler/schedule/cuda/tensor/tensor_plan.h"
 
@@ -18,12 +22,29 @@ constexpr int kRolePitch = 40;
 // of `narrow_chunk` and these more.
 constexpr int kNarrowGap = 8;
 
+// What may lie in shared memory on the way of a product's results.
+struct RoleResults {
+  // One output of two bytes, whose runs of columns are neighbours, and which needs no more than
+  // values of its columns and `guest`.
+  bool narrow = false;
+  // An operand of two bytes as large as the results (a residual, a gate), which storers bring.
+  std::optional<int> guest;
+};
+RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g);
+
+// What the family needs to know of a workload.
+struct RoleProblem {
+  GpuContraction g;
+  RoleResults results;
+};
+
 struct RolePlan {
   TensorPlan tensor;  // tiles, steps and the packed columns
   int groups = 2;
   bool alternate = false;
   int band = 0;  // tiles along m of a column of tiles; 0: all, -1: tiles along n come first
   int64_t blocks = 1;
+  int storers = 0;       // warps that carry whole tiles of results
   int narrow_chunk = 0;  // columns of results of two bytes that a warp stores at once; 0: none
 
   int tile_groups() const { return alternate ? 1 : groups; }
@@ -31,26 +52,30 @@ struct RolePlan {
   int row_tiles() const { return group_rows() / 64; }  // of the instruction, in a group's part
   int column_tiles() const { return tensor.bn / 8; }
   int warps() const { return 4 * groups; }  // that multiply
-  int threads() const { return 32 * warps() + 32; }
+  int threads() const { return 32 * (warps() + 1 + storers); }
   int64_t tiles() const { return tensor.m_tiles * tensor.n_tiles; }
   int64_t rounds() const { return (tiles() + blocks - 1) / blocks; }  // of tiles, for a block
+  int split() const { return tensor.split; }
+  int split_pitch() const { return tensor.bn + kNarrowGap; }  // of a row of sums
   int narrow_pitch() const { return narrow_chunk + kNarrowGap; }
   int64_t staging_elements() const { return int64_t{warps()} * 16 * kRolePitch; }  // floats
   int64_t narrow_elements() const { return int64_t{warps()} * 16 * narrow_pitch(); }
+  // Tiles of results on their way to global memory: one, or one of each group that takes turns.
+  int result_tiles() const { return alternate ? groups : 1; }
+  int result_pitch() const { return tensor.bn + kNarrowGap; }
+  int64_t result_elements() const { return int64_t{result_tiles()} * tensor.bm * result_pitch(); }
   int64_t block_bytes() const;
   int registers() const;  // estimate of a thread that multiplies
 };
-
-// Whether the workload's results may lie in shared memory as results of two bytes.
-bool StoresNarrow(const graph::Workload& workload, const GpuContraction& g, const RolePlan& plan);
 
 // Whether tensor copies can bring the operands: rows that lie `RowPitch` elements apart.
 bool RolesMultiply(const GpuContraction& g);
 // Elements from one row of the row operand to the next; 0 where there is no such number.
 int64_t RowPitch(const GpuContraction& g);
 
-RolePlan MakeRolePlan(const GpuContraction& g, const target::Target& target, const Config& config);
-RejectReason CheckRolePlan(const GpuContraction& g, const target::Target& target,
+RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
+                      const Config& config);
+RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& target,
                            const RolePlan& plan);
 // Clocks of the kernel.
 double RoleCycles(const target::Target& target, const RolePlan& plan);

@@ -1,0 +1,307 @@
+#include "compiler/schedule/cuda/tensor/role_store.h"
+
+#include <map>
+
+namespace mlc::schedule {
+
+using ir::ExprRef;
+using ir::Int;
+
+namespace {
+
+constexpr int kPieceLanes = 8;    // 16 bytes of results
+constexpr int kPiecesAhead = 4;   // under way in a storer
+constexpr int kFragmentRows = 8;  // from a fragment's first rows to its others
+
+}  // namespace
+
+RoleStore::RoleStore(const graph::Workload& workload, const RoleProblem& problem,
+                     const RolePlan& plan, Fused& fused, ir::KernelBuilder& b)
+    : workload_(workload), problem_(problem), plan_(plan), fused_(fused), b_(b), async_(b) {
+  const DType dtype = workload.graph()[workload.outputs()[0]].type.dtype;
+  if (plan.split() > 1) {
+    sums_ = b.SharedMemory("sums", DType::kF32, int64_t{plan.tensor.bm} * plan.split_pitch());
+  } else if (plan.storers > 0) {
+    sums_ = b.SharedMemory("results", dtype, plan.result_elements());
+  } else if (plan.narrow_chunk > 0) {
+    sums_ = b.SharedMemory("results", dtype, plan.narrow_elements());
+  } else {
+    sums_ = b.SharedMemory("sums", DType::kF32, plan.staging_elements());
+  }
+}
+
+void RoleStore::DeclareBarriers() {
+  if (plan_.storers > 0) {
+    ready_ = async_.Mbarriers("ready", plan_.result_tiles());
+    filled_ = async_.Mbarriers("filled", plan_.result_tiles());
+  }
+  fold_ = b_.Thread("fold", DType::kF32, 4);
+  output_.emplace(workload_, problem_.g, OutputShape(), fused_, b_);
+}
+
+// Of a warp's chunk, or of the whole block's tile.
+TileOutputShape RoleStore::OutputShape() const {
+  if (plan_.split() == 1) {
+    return {16, kRoleChunk, kRolePitch, 1, 1, false, 32, 1, DType::kF32};
+  }
+  const TensorPlan& t = plan_.tensor;
+  return {t.bm,          t.bn,       plan_.split_pitch(), 1, t.split, false, plan_.threads(),
+          plan_.tiles(), DType::kF32};
+}
+
+void RoleStore::InitBarriers() {
+  if (plan_.storers == 0) return;
+  for (int64_t i = 0; i < plan_.result_tiles(); ++i) {
+    async_.MbarrierInit(ready_, Int(i), plan_.storers);
+    async_.MbarrierInit(filled_, Int(i), int64_t{4} * plan_.tile_groups());
+  }
+}
+
+int64_t RoleStore::Pitch() const {
+  if (plan_.split() > 1) return plan_.split_pitch();
+  if (plan_.storers > 0) return plan_.result_pitch();
+  return plan_.narrow_chunk > 0 ? plan_.narrow_pitch() : kRolePitch;
+}
+
+void RoleStore::PlaceWarp(const ExprRef& thread, const ExprRef& group, const ExprRef& group_row) {
+  lane_ = b_.Let("lane", ir::Mod(thread, 32));
+  warp_ = b_.Let("warp", ir::FloorDiv(thread, 32));
+  group_row_ = group_row;
+  ExprRef row = warp_ * int64_t{16};
+  if (plan_.storers > 0 || plan_.split() > 1) {
+    const ExprRef first = plan_.alternate ? group * int64_t{plan_.tensor.bm} : group_row;
+    row = first + ir::Mod(warp_, 4) * 16;
+  }
+  sums_at_ = b_.Let("sums_at", row * Pitch());
+}
+
+void RoleStore::PlaceStorer(const ExprRef& thread) {
+  storer_ = thread;
+  lane_ = b_.Let("lane", ir::Mod(thread, 32));
+}
+
+ExprRef RoleStore::ResultTileOf(const Tile& tile) const {
+  return plan_.alternate ? ir::Mod(tile.round, plan_.groups) : Int(0);
+}
+
+ExprRef RoleStore::ParityOf(const Tile& tile) const {
+  return ir::Mod(plan_.alternate ? ir::FloorDiv(tile.round, plan_.groups) : tile.round, 2);
+}
+
+void RoleStore::Arrive(ir::BufferId barrier, const ExprRef& lane, const ExprRef& index) {
+  b_.If(ir::MakeApply(ScalarOp::kEqual, {lane, Int(0)}),
+        [&] { async_.MbarrierArrive(barrier, index); });
+}
+
+void RoleStore::StoreTile(ir::BufferId c, const Tile& tile) {
+  c_ = c;
+  if (plan_.split() > 1) return DepositSums();
+  if (plan_.storers > 0) return FillTile(tile);
+  for (int i = 0; i < plan_.row_tiles(); ++i) {
+    const bool narrow = plan_.narrow_chunk > 0;
+    const int columns = narrow ? plan_.narrow_chunk : kRoleChunk;
+    for (int chunk = 0; chunk < plan_.tensor.bn / columns; ++chunk) {
+      if (narrow) {
+        StoreNarrow(tile, i, chunk);
+      } else {
+        StoreChunk(tile, i, chunk);
+      }
+    }
+  }
+}
+
+// A warp's 16 rows of some columns: from fragments to rows of its own in shared memory, and from
+// there in runs of neighbours. Thread t has columns 2 (t % 4) and the next of rows t / 4 and
+// t / 4 + 8.
+void RoleStore::StoreChunk(const Tile& tile, int row_tile, int chunk) {
+  const ExprRef at = sums_at_ + (ir::FloorDiv(lane_, 4) * kRolePitch + ir::Mod(lane_, 4) * 2);
+  b_.WarpBarrier();
+  for (int j = 0; j < kRoleChunk / 8; ++j) {
+    const int fragment = row_tile * plan_.column_tiles() + chunk * (kRoleChunk / 8) + j;
+    b_.Store(fold_, Int(0), b_.Get(c_, Int(fragment)));
+    for (int half = 0; half < 2; ++half) {
+      b_.Store(sums_, at + (int64_t{half} * kFragmentRows * kRolePitch + j * 8),
+               b_.Load(fold_, Int(half * 2), 2));
+    }
+  }
+  b_.WarpBarrier();
+  const TileOutput::Place place = ChunkPlace(tile, row_tile, int64_t{chunk} * kRoleChunk);
+  IfInside(place, [&] { output_->Store(sums_, place); });
+}
+
+TileOutput::Place RoleStore::ChunkPlace(const Tile& tile, int row_tile, int64_t column) {
+  TileOutput::Place place;
+  place.thread = lane_;
+  place.tile = place.part = Int(0);
+  place.sums_at = sums_at_;
+  if (plan_.storers > 0) place.sums_at = sums_at_ + (int64_t{row_tile} * 64 * Pitch() + column);
+  place.batch = PlaceBatch(b_, problem_.g, Int(0));
+  place.m =
+      b_.Let("m_first", tile.m + group_row_ + (ir::Mod(warp_, 4) * 16 + int64_t{row_tile} * 64));
+  place.n = b_.Let("n_first", tile.n + column);
+  return place;
+}
+
+// Whether the first output is: a warp's all lie inside or outside along the columns.
+void RoleStore::IfInside(const TileOutput::Place& place, const std::function<void()>& body) {
+  const GpuContraction& g = problem_.g;
+  ExprRef inside;
+  if (g.m % plan_.tensor.bm != 0) inside = Less(place.m, g.m);
+  if (g.n % plan_.tensor.bn != 0) inside = And(inside, Less(place.n, g.n));
+  if (inside) {
+    b_.If(inside, body);
+  } else {
+    body();
+  }
+}
+
+// As StoreChunk, but the fused operations take the fragments, and results of two bytes go through
+// shared memory: half of its traffic, and longer runs.
+void RoleStore::StoreNarrow(const Tile& tile, int row_tile, int chunk) {
+  const int columns = plan_.narrow_chunk, per_row = columns / kPieceLanes;
+  const int first = row_tile * plan_.column_tiles() + chunk * per_row;
+  const TileOutput::Place place = ChunkPlace(tile, row_tile, int64_t{chunk} * columns);
+  b_.WarpBarrier();
+  IfInside(place, [&] {
+    for (int half = 0; half < 2; ++half) PutFragments(place, first, half);
+  });
+  b_.WarpBarrier();
+  IfInside(place, [&] {
+    b_.Unrolled("run", columns / 16, [&](const ExprRef& run) {
+      const ExprRef index = b_.Let("index", run * int64_t{32} + lane_);
+      const ExprRef row = b_.Let("row_in", ir::FloorDiv(index, per_row));
+      const ExprRef column = b_.Let("column_in", ir::Mod(index, per_row) * kPieceLanes);
+      const auto store = [&] {
+        const ExprRef at = b_.Let("at", place.sums_at + row * Pitch() + column);
+        fused_.Store(0, output_->PointAt(place, row, column, kPieceLanes),
+                     b_.Load(sums_, at, kPieceLanes));
+      };
+      if (problem_.g.m % 16 == 0) return store();
+      b_.If(Less(place.m + row, problem_.g.m), store);
+    });
+  });
+}
+
+void RoleStore::DepositSums() {
+  const ExprRef at =
+      b_.Let("deposit_at", sums_at_ + ir::FloorDiv(lane_, 4) * Pitch() + ir::Mod(lane_, 4) * 2);
+  for (int i = 0; i < plan_.row_tiles(); ++i) {
+    for (int j = 0; j < plan_.column_tiles(); ++j) {
+      b_.Store(fold_, Int(0), b_.Get(c_, Int(i * plan_.column_tiles() + j)));
+      for (int half = 0; half < 2; ++half) {
+        const int64_t row = int64_t{i} * 64 + half * kFragmentRows;
+        b_.Store(sums_, at + (row * Pitch() + j * 8), b_.Load(fold_, Int(half * 2), 2));
+      }
+    }
+  }
+}
+
+void RoleStore::AddParts(const ExprRef& thread, const Tile& tile, const ExprRef& index,
+                         const ExprRef& part) {
+  TileOutput::Place place;
+  place.thread = thread;
+  place.tile = index;
+  place.part = part;
+  place.batch = PlaceBatch(b_, problem_.g, Int(0));
+  place.m = b_.Let("m_first", tile.m);
+  place.n = b_.Let("n_first", tile.n);
+  output_->Store(sums_, place);
+}
+
+// The results of a whole tile; storers have brought the other operand to their places.
+void RoleStore::FillTile(const Tile& tile) {
+  const ExprRef results = b_.Let("results_of", ResultTileOf(tile));
+  async_.MbarrierWait(ready_, results, ParityOf(tile));
+  const int columns = plan_.narrow_chunk;
+  for (int i = 0; i < plan_.row_tiles(); ++i) {
+    for (int chunk = 0; chunk < plan_.tensor.bn / columns; ++chunk) {
+      const TileOutput::Place place = ChunkPlace(tile, i, int64_t{chunk} * columns);
+      const int first = i * plan_.column_tiles() + chunk * columns / 8;
+      IfInside(place, [&] {
+        for (int half = 0; half < 2; ++half) PutFragments(place, first, half);
+      });
+    }
+  }
+  b_.WarpBarrier();
+  Arrive(filled_, lane_, results);
+}
+
+// Rows t / 4, or 8 below, of a warp's fragments from `first` on, as results.
+void RoleStore::PutFragments(const TileOutput::Place& place, int first, int half) {
+  const graph::ValueId output = workload_.outputs()[0];
+  const DType dtype = workload_.graph()[output].type.dtype;
+  const ExprRef row = b_.Let("row_in", ir::FloorDiv(lane_, 4) + int64_t{half} * kFragmentRows);
+  const auto put = [&] {
+    b_.Unrolled("fragment", plan_.narrow_chunk / 8, [&](const ExprRef& j) {
+      const ExprRef column = b_.Let("column_in", j * int64_t{8} + ir::Mod(lane_, 4) * 2);
+      const ExprRef at = b_.Let("at", place.sums_at + row * Pitch() + column);
+      b_.Store(fold_, Int(0), b_.Get(c_, j + int64_t{first}));
+      std::map<graph::ValueId, ExprRef> given = {
+          {problem_.g.p.anchor, b_.Load(fold_, Int(half * 2), 2)}};
+      if (problem_.results.guest) {
+        const auto guest = static_cast<size_t>(*problem_.results.guest);
+        given[workload_.operands()[guest]] = ir::MakeCast(DType::kF32, b_.Load(sums_, at, 2));
+      }
+      const Point point = output_->PointAt(place, row, column, 2);
+      b_.Store(sums_, at, ir::MakeCast(dtype, fused_.Emit(output, point, given)));
+    });
+  };
+  if (problem_.g.m % 16 == 0) return put();
+  b_.If(Less(place.m + row, problem_.g.m), put);
+}
+
+// Over the pieces of a tile that this thread of the storers carries.
+void RoleStore::ForPieces(const Tile& tile, const std::function<void(const Piece&)>& body) {
+  const GpuContraction& g = problem_.g;
+  const TensorPlan& t = plan_.tensor;
+  const int64_t per_row = t.bn / kPieceLanes, at_once = int64_t{32} * plan_.storers;
+  const int64_t count = per_row * t.bm / at_once;
+  TileOutput::Place place;
+  place.batch = PlaceBatch(b_, g, Int(0));
+  place.m = tile.m;
+  place.n = tile.n;
+  const ExprRef first = b_.Let("first_at", ResultTileOf(tile) * (t.bm * Pitch()));
+  const auto one = [&](const ExprRef& number) {
+    const ExprRef index = b_.Let("index", number * at_once + storer_);
+    const ExprRef row = b_.Let("row_in", ir::FloorDiv(index, per_row));
+    const ExprRef column = b_.Let("column_in", ir::Mod(index, per_row) * kPieceLanes);
+    ExprRef inside;
+    if (g.m % t.bm != 0) inside = Less(place.m + row, g.m);
+    if (g.n % t.bn != 0) inside = And(inside, Less(place.n + column, g.n));
+    const auto piece = [&] {
+      body({b_.Let("at", first + row * Pitch() + column),
+            output_->PointAt(place, row, column, kPieceLanes)});
+    };
+    if (inside) {
+      b_.If(inside, piece);
+    } else {
+      piece();
+    }
+  };
+  b_.For("piece", Int(0), Int(count), kPiecesAhead, [&](const ExprRef& number) {
+    b_.Unrolled("ahead", kPiecesAhead, [&](const ExprRef& i) { one(number + i); });
+  });
+}
+
+void RoleStore::CarryTile(const Tile& tile) {
+  const ExprRef results = b_.Let("results_of", ResultTileOf(tile));
+  if (problem_.results.guest) {
+    const int guest = *problem_.results.guest;
+    const graph::ValueId id = workload_.operands()[static_cast<size_t>(guest)];
+    const graph::TensorType& type = workload_.graph()[id].type;
+    ForPieces(tile, [&](const Piece& piece) {
+      b_.CopyAsync(sums_, piece.at, fused_.OperandBuffer(guest),
+                   fused_.Offset(type, piece.point.at), kPieceLanes);
+    });
+    b_.CommitCopies();
+    b_.WaitCopies(0);
+  }
+  b_.WarpBarrier();
+  Arrive(ready_, lane_, results);
+  async_.MbarrierWait(filled_, results, ParityOf(tile));
+  ForPieces(tile, [&](const Piece& piece) {
+    fused_.Store(0, piece.point, b_.Load(sums_, piece.at, kPieceLanes));
+  });
+}
+
+}  // namespace mlc::schedule
