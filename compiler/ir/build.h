@@ -87,6 +87,7 @@ class KernelBuilder {
   void LoadMatrix(BufferId to, ExprRef to_index, BufferId from, ExprRef from_index,
                   bool transposed = false);
   void LoadPeer(BufferId to, ExprRef to_index, BufferId from, ExprRef from_index, ExprRef rank);
+  void Unpack(ir::Unpack unpack);
   void Mma(BufferId c, ExprRef c_index, BufferId a, ExprRef a_index, BufferId b, ExprRef b_index,
            int part = 0);
   void FenceTiles();

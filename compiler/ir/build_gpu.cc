@@ -65,6 +65,8 @@ void KernelBuilder::LoadPeer(BufferId to, ExprRef to_index, BufferId from, ExprR
       ir::LoadPeer{to, std::move(to_index), from, std::move(from_index), std::move(rank)}));
 }
 
+void KernelBuilder::Unpack(ir::Unpack unpack) { Append(MakeStmt(std::move(unpack))); }
+
 void KernelBuilder::Mma(BufferId c, ExprRef c_index, BufferId a, ExprRef a_index, BufferId b,
                         ExprRef b_index, int part) {
   Append(

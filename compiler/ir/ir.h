@@ -7,10 +7,9 @@
 //   phase    := a parallel loop 0 .. constant; phases run in order, with a barrier between
 //   block    := "{" stmt* "}"
 //   stmt     := for | if | let | store | prefetch, on CPUs also turn_square, and on GPUs also
-//               sync | copy_async | load_matrix | load_peer | mma | warpgroup_mma | arrive |
-//               mbarrier_init | mbarrier_arrive | mbarrier_wait | copy_bulk | copy_tensor;
-//               those with a keyword of their own are rules of statement_forms.h, which
-//               docs/reference/text-forms.md prints
+//               sync | copy_async | load_matrix | load_peer | unpack | mma | warpgroup_mma | arrive
+//               | mbarrier_init | mbarrier_arrive | mbarrier_wait | copy_bulk | copy_tensor; those
+//               with a keyword are rules of statement_forms.h (docs/reference/text-forms.md)
 //   for      := ["parallel" | "unrolled" | "threads"] "for" var "in" expr " .. " expr
 //               ["step" int] ["per_sm" int] ["cluster" int] block
 //   if       := ["roles"] "if" expr block ["else" block]
@@ -62,6 +61,7 @@
 #include "compiler/ir/expr.h"
 #include "compiler/ir/scope.h"
 #include "compiler/ir/sync.h"
+#include "compiler/ir/unpack.h"
 #include "compiler/types/dtype.h"
 
 namespace mlc::ir {
@@ -198,8 +198,8 @@ struct Arrive {
 
 struct Stmt {
   std::variant<Block, For, If, Let, Store, Prefetch, RegisterTranspose, Sync, CopyAsync, LoadMatrix,
-               LoadPeer, Mma, WarpgroupMma, Arrive, MbarrierInit, MbarrierArrive, MbarrierWait,
-               CopyBulk, CopyTensor>
+               LoadPeer, Unpack, Mma, WarpgroupMma, Arrive, MbarrierInit, MbarrierArrive,
+               MbarrierWait, CopyBulk, CopyTensor>
       node;
 };
 

@@ -122,6 +122,11 @@ double RoundTo(DType dtype, double value) {
   }
 }
 
+int BiasOfCodes(DType dtype, int bits) {
+  if (dtype == DType::kF16) return 1024;
+  return dtype == DType::kBF16 && bits == 4 ? 128 : 0;
+}
+
 int64_t WrapTo(DType dtype, int64_t value) {
   switch (dtype) {
     case DType::kI8:

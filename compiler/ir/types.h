@@ -29,6 +29,10 @@ bool IsLanes(int64_t lanes);     // 1 .. kMaxLanes
 
 // The nearest value of a float type, ties to even; overflow gives infinity.
 double RoundTo(DType dtype, double value);
+// What a code of 4 or 8 bits becomes too large by when its bits are put into the mantissa of a
+// float of the type: a power of two, whose float has the code in its low bits; 0 if the mantissa of
+// bf16 is too short.
+int BiasOfCodes(DType dtype, int bits);
 // The low bits of an integer type, sign- or zero-extended; kBool is "not zero".
 int64_t WrapTo(DType dtype, int64_t value);
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "compiler/ir/types.h"
+
 namespace mlc::ir {
 
 namespace {
@@ -167,6 +169,31 @@ Status GpuVerifier::Check(const LoadPeer& load, int depth) const {
     return scope_.Bad(what + " is not of f32");
   MLC_TRY(expressions_.CheckIndex(load.from_index, "index of '" + from.name + "'", depth));
   return expressions_.CheckIndex(load.rank, "rank of '" + from.name + "'", depth);
+}
+
+Status GpuVerifier::Check(const Unpack& unpack, int depth) const {
+  MLC_TRY(expressions_.CheckRegister(unpack.to, unpack.to_index, depth));
+  MLC_TRY(expressions_.CheckRegister(unpack.codes, unpack.codes_index, depth));
+  MLC_TRY(expressions_.CheckRegister(unpack.zeros, unpack.zeros_index, depth));
+  MLC_TRY(expressions_.CheckRegister(unpack.scales, unpack.scales_index, depth));
+  const Buffer& to = scope_.BufferOf(unpack.to);
+  const Buffer& codes = scope_.BufferOf(unpack.codes);
+  const Buffer& zeros = scope_.BufferOf(unpack.zeros);
+  const Buffer& scales = scope_.BufferOf(unpack.scales);
+  const std::string what = "unpack of '" + codes.name + "' to '" + to.name + "'";
+  if ((to.dtype != DType::kF16 && to.dtype != DType::kBF16) || to.lanes != 8) {
+    return scope_.Bad(what + " does not give 8 lanes of f16 or bf16");
+  }
+  if (codes.dtype != DType::kI32) return scope_.Bad(what + " takes other codes than words of i32");
+  for (const Buffer* pair : {&zeros, &scales}) {
+    if (pair->dtype == to.dtype && pair->lanes == 2) continue;
+    return scope_.Bad(what + " needs 2 lanes of its type in '" + pair->name + "'");
+  }
+  if (unpack.bits != 4 && unpack.bits != 8) return scope_.Bad(what + " is not of 4 or 8 bits");
+  const int parts = codes.lanes / (unpack.bits / 4);
+  if (unpack.part < 0 || unpack.part >= parts) return scope_.Bad(what + " is past its codes");
+  return scope_.Expect(unpack.bias == 0 || unpack.bias == BiasOfCodes(to.dtype, unpack.bits),
+                       "an unpack with a bias that its type does not have");
 }
 
 Status GpuVerifier::Check(const Mma& mma, int depth) const {

@@ -30,6 +30,7 @@ class GpuVerifier {
   Status Check(const CopyAsync& copy, int depth) const;
   Status Check(const LoadMatrix& load, int depth) const;
   Status Check(const LoadPeer& load, int depth) const;
+  Status Check(const Unpack& unpack, int depth) const;
   Status Check(const Mma& mma, int depth) const;
   Status Check(const WarpgroupMma& mma, int depth) const;
   Status Check(const Arrive& arrive, int depth);

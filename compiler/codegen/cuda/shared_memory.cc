@@ -75,6 +75,13 @@ class Usage {
     Walk(load.from_index);
     Walk(load.rank);
   }
+  void Do(const ir::Unpack& unpack) {
+    for (const ir::BufferId id : {unpack.to, unpack.codes, unpack.zeros, unpack.scales}) Use(id);
+    for (const ir::ExprRef& index :
+         {unpack.to_index, unpack.codes_index, unpack.zeros_index, unpack.scales_index}) {
+      Walk(index);
+    }
+  }
   void Do(const ir::Mma& mma) {
     for (const ir::BufferId id : {mma.c, mma.a, mma.b}) Use(id);
     for (const ir::ExprRef& index : {mma.c_index, mma.a_index, mma.b_index}) Walk(index);

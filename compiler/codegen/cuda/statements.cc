@@ -29,6 +29,7 @@ bool HasShape(const ir::Stmt& stmt) {
            (branch->else_body != nullptr && HasShape(*branch->else_body));
   }
   return std::holds_alternative<ir::Sync>(stmt.node) ||
+         std::holds_alternative<ir::Unpack>(stmt.node) ||
          std::holds_alternative<ir::Mma>(stmt.node) ||
          std::holds_alternative<ir::MbarrierWait>(stmt.node) ||
          std::holds_alternative<ir::WarpgroupMma>(stmt.node);

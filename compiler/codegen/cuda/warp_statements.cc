@@ -113,6 +113,24 @@ void WarpStatementPrinter::Print(const ir::LoadPeer& load) {
   }
 }
 
+void WarpStatementPrinter::Print(const ir::Unpack& unpack) {
+  expressions_.Begin(
+      {unpack.to_index, unpack.codes_index, unpack.zeros_index, unpack.scales_index});
+  const bool is_f16 = scope_.BufferOf(unpack.to).dtype == DType::kF16;
+  const bool is_biased = unpack.bias != 0;
+  const std::string function = "Unpack" + std::to_string(unpack.bits) + (is_f16 ? "F16" : "BF16");
+  const Text to = scalars_.RegisterPlace(unpack.to, unpack.to_index);
+  const Text codes =
+      scalars_.RegisterPlace(unpack.codes, unpack.codes_index, unpack.part * unpack.bits / 4);
+  const auto pair = [&](ir::BufferId id, const ir::ExprRef& index) {
+    return scope_.NameOf(id) + "[" + scalars_.RegisterBase(scope_.BufferOf(id), index).text + "]";
+  };
+  const std::string zeros = pair(unpack.zeros, unpack.zeros_index);
+  const std::string scales = pair(unpack.scales, unpack.scales_index);
+  text_.Line(std::string(scope_.functions.Use(function)) + "(" + to.text + ", " + codes.text +
+             ", " + zeros + ", " + scales + ", " + (is_biased ? "true" : "false") + ");");
+}
+
 void WarpStatementPrinter::Print(const ir::Mma& mma) {
   expressions_.Begin({mma.c_index, mma.a_index, mma.b_index});
   const DType dtype = scope_.BufferOf(mma.a).dtype;

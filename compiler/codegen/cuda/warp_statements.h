@@ -25,6 +25,7 @@ class WarpStatementPrinter {
   void Print(const ir::CopyAsync& copy);
   void Print(const ir::LoadMatrix& load);
   void Print(const ir::LoadPeer& load);
+  void Print(const ir::Unpack& unpack);
   void Print(const ir::Mma& mma);
   void Print(const ir::WarpgroupMma& mma);
   void Print(const ir::Arrive& arrive);

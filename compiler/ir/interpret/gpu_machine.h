@@ -50,6 +50,7 @@ class GpuMachine {
   void Do(const CopyAsync& copy) { sync_.Do(copy); }
   void Do(const Arrive& arrive) { sync_.Do(arrive); }
   void Do(const LoadMatrix& load) { matrices_.Do(load); }
+  void Do(const Unpack& unpack) { matrices_.Do(unpack); }
   void Do(const Mma& mma) { matrices_.Do(mma); }
   void Do(const WarpgroupMma& mma) { products_.Do(mma); }
   void Do(const LoadPeer& load) { cluster_.Do(load); }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "compiler/ir/types.h"
+
 namespace mlc::ir {
 
 namespace {
@@ -78,6 +80,14 @@ void MultiplyWarp(int depth, const Lane* a, const Lane* b, int b_lanes, Lane* c)
   }
 }
 
+// Code `lane` of a fragment, whose first word is given.
+double CodeOf(const Lane* words, int bits, size_t lane) {
+  const size_t word = bits == 4 ? 0 : lane / 4;
+  const size_t bit = bits == 4 ? 16 * (lane % 2) + 4 * (lane / 2) : 8 * (lane % 4);
+  const auto value = static_cast<uint32_t>(static_cast<int32_t>(words[word].i));
+  return static_cast<double>(value >> bit & ((1U << bits) - 1));
+}
+
 // What the unit sees of f32 operands.
 void TruncateTf32(Lane* values, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -129,6 +139,34 @@ void GpuMatrices::Do(const Mma& mma) {
   GpuPrivate& to = *state_.PrivateOf(mma.c);
   for (size_t i = 0; i < state_.Count(); ++i) {
     if (!state_.WritePrivate(to, at[i].i, state_.active[i], c + i * 4)) return;
+  }
+}
+
+void GpuMatrices::Do(const Unpack& unpack) {
+  LaneStack::Frame frame(state_.stack);
+  const DType dtype = state_.BufferOf(unpack.to).dtype;
+  const auto words = static_cast<size_t>(state_.BufferOf(unpack.codes).lanes);
+  Lane* codes = frame.Take(state_.Count() * words);
+  Lane* zeros = frame.Take(state_.Count() * 2);
+  Lane* scales = frame.Take(state_.Count() * 2);
+  if (!Operand(unpack.codes, unpack.codes_index, codes) ||
+      !Operand(unpack.zeros, unpack.zeros_index, zeros) ||
+      !Operand(unpack.scales, unpack.scales_index, scales)) {
+    return;
+  }
+  Lane* at = frame.Take(state_.Count());
+  expressions_.Eval(*unpack.to_index, at);
+  GpuPrivate& to = *state_.PrivateOf(unpack.to);
+  for (size_t i = 0; i < state_.Count() && !state_.failed; ++i) {
+    const Lane* own = codes + i * words + static_cast<size_t>(unpack.part * unpack.bits / 4);
+    std::array<Lane, 8> lanes;
+    for (size_t lane = 0; lane < 8; ++lane) {
+      const size_t row = i * 2 + lane / 2 % 2;
+      const double difference =
+          RoundTo(dtype, CodeOf(own, unpack.bits, lane) + unpack.bias - zeros[row].f);
+      lanes[lane].f = RoundTo(dtype, difference * scales[row].f);
+    }
+    if (!state_.WritePrivate(to, at[i].i, state_.active[i], lanes.data())) return;
   }
 }
 

@@ -1,4 +1,4 @@
-// load_matrix and mma of an interpreted GPU kernel, with the fragments of the PTX ISA. Not
+// load_matrix, unpack and mma of an interpreted GPU kernel, with the fragments of the PTX ISA. Not
 // thread-safe; borrows the state and the expressions.
 #pragma once
 
@@ -13,6 +13,7 @@ class GpuMatrices {
       : state_(state), expressions_(expressions) {}
 
   void Do(const LoadMatrix& load);
+  void Do(const Unpack& unpack);
   void Do(const Mma& mma);
 
  private:

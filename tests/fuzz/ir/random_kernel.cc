@@ -92,6 +92,8 @@ class Generator {
     part_ = add(narrow, Pick(2) == 0 ? 4 : 8, Scope::kRegister);
     sum_ = add(DType::kF32, 4, Scope::kRegister);
     pair_ = add(DType::kF32, Pick(2) == 0 ? 2 : 4, Scope::kRegister);
+    codes_ = add(DType::kI32, 2 << Pick(2), Scope::kRegister);
+    halves_ = add(narrow, 2, Scope::kRegister);
     barriers_ = add(DType::kI64, 1, Scope::kMbarrier);
   }
 
@@ -120,6 +122,15 @@ class Generator {
     return MakeStmt(sync);
   }
 
+  StmtRef RandomUnpack() {
+    const int bits = 4 << Pick(2);
+    const int parts = kernel_.buffers[static_cast<size_t>(codes_)].lanes / (bits / 4);
+    const DType dtype = kernel_.buffers[static_cast<size_t>(wide_)].dtype;
+    ExprRef to = Index(1, true), codes = Index(1, true), zeros = Index(1, true);
+    return MakeStmt(Unpack{wide_, to, codes_, codes, halves_, zeros, halves_, Index(1, true), bits,
+                           Pick(parts), Pick(2) * BiasOfCodes(dtype, bits)});
+  }
+
   StmtRef RandomGpuStmt(int depth) {
     if (cluster_ > 1 && depth == 1 && Pick(3) == 0)
       return MakeStmt(Sync{SyncKind::kClusterBarrier});
@@ -128,6 +139,7 @@ class Generator {
       return MakeStmt(LoadPeer{Pick(2) == 0 ? sum_ : pair_, at, words_, from, rank});
     }
     if (cluster_ == 1 && Pick(4) == 0) return RandomAsyncStmt();
+    if (Pick(6) == 0) return RandomUnpack();
     switch (Pick(5)) {
       case 0:
         return RandomSync();
@@ -361,6 +373,7 @@ class Generator {
   int threads_ = 0;      // of a block of it
   BufferId counter_ = -1, block_ = -1, words_ = -1, global_ = -1;
   BufferId wide_ = -1, part_ = -1, sum_ = -1, pair_ = -1;  // registers of matrix operands
+  BufferId codes_ = -1, halves_ = -1;                      // and of what is unpacked to them
   BufferId barriers_ = -1;
 };
 

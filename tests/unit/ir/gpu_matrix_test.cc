@@ -174,6 +174,70 @@ TEST(GpuMatrix, LoadsWordsOfF32) {
   }
 }
 
+// Decodes the fragment `part` of one thread's words.
+std::vector<double> Unpacked(DType dtype, const std::string& how, const std::vector<double>& words,
+                             const std::vector<double>& zeros, const std::vector<double>& scales) {
+  const std::string type(ToText(dtype));
+  std::vector<double> all;
+  for (int t = 0; t < 32; ++t) all.insert(all.end(), words.begin(), words.end());
+  Param codes(DType::kI32, all), z(dtype, zeros), s(dtype, scales), out(dtype, 256);
+  const Status status =
+      RunText("kernel k { in a: i32[128] in z: " + type + "[2] in s: " + type +
+                  "[2] out c: " + type + "[256] reg w: i32x4[1] reg zero: " + type +
+                  "x2[1] reg scale: " + type + "x2[1] reg x: " + type +
+                  "x8[1]\n"
+                  "parallel for p in 0 .. 1 { threads for t in 0 .. 32 {\n"
+                  "w[0] = a[mul(t, 4), lanes=4] zero[0] = z[0, lanes=2] scale[0] = s[0, lanes=2]\n"
+                  "unpack x[0] = w[0] - zero[0] * scale[0] " +
+                  how +
+                  "\n"
+                  "c[mul(t, 8)] = x[0]\n} } }",
+              {codes.bytes(), z.bytes(), s.bytes(), out.bytes()});
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  std::vector<double> lanes;
+  for (size_t i = 0; i < 8; ++i) lanes.push_back(out[248 + i]);
+  return lanes;
+}
+
+TEST(GpuMatrix, UnpacksCodesOfFewBits) {
+  // Codes 7 5 3 1 in the low half, 6 4 2 0 in the high one, from the low bits up; the sign is a
+  // bit.
+  const std::vector<double> four = {0, 0x02461357, 0, static_cast<double>(int32_t(0x8fffffff))};
+  using Lanes = std::vector<double>;
+  EXPECT_EQ(Unpacked(DType::kBF16, "bits=4 part=1", four, {1, 0}, {2, 10}),
+            (Lanes{12, 10, 50, 40, 4, 2, 10, 0}));
+  EXPECT_EQ(Unpacked(DType::kBF16, "bits=4 part=1 bias=128", four, {129, 128}, {2, 10}),
+            (Lanes{12, 10, 50, 40, 4, 2, 10, 0}));
+  EXPECT_EQ(Unpacked(DType::kF16, "bits=4 part=3", four, {0, 0}, {1, 1}),
+            (Lanes{15, 15, 15, 15, 15, 15, 15, 8}));
+  const std::vector<double> eight = {0, 0, 0x04030201, static_cast<double>(int32_t(0xff070605))};
+  EXPECT_EQ(Unpacked(DType::kF16, "bits=8 part=1 bias=1024", eight, {1024, 1025}, {1, 2}),
+            (Lanes{1, 2, 4, 6, 5, 6, 12, 508}));
+  // Rounded after the difference and after the product: 1.0078125 * 1.0078125 in bf16.
+  EXPECT_EQ(Unpacked(DType::kBF16, "bits=8 part=1", eight, {0, 0}, {1.0078125, 1})[4], 5.03125);
+}
+
+TEST(GpuMatrix, UnpackingTakesFittingRegisters) {
+  const auto error = [](const std::string& registers, const std::string& how) {
+    const Result<Kernel> kernel =
+        Kernel::Parse("kernel k { reg w: i32x4[1] reg h: f16x2[1] " + registers +
+                      " parallel for p in 0 .. 1 { threads for t in 0 .. 32 {\n" + how + "} } }");
+    return kernel.ok() ? kernel->Verify().message() : kernel.status().message();
+  };
+  EXPECT_EQ(error("reg x: f16x8[1]", "unpack x[0] = w[0] - h[0] * h[0] bits=4 part=3"), "");
+  for (const auto& [registers, how] : std::vector<std::pair<std::string, std::string>>{
+           {"reg x: f32x8[1]", "unpack x[0] = w[0] - h[0] * h[0] bits=4"},
+           {"reg x: f16x4[1]", "unpack x[0] = w[0] - h[0] * h[0] bits=4"},
+           {"reg x: bf16x8[1]", "unpack x[0] = w[0] - h[0] * h[0] bits=4"},
+           {"reg x: f16x8[1]", "unpack x[0] = x[0] - h[0] * h[0] bits=4"},
+           {"reg x: f16x8[1]", "unpack x[0] = w[0] - h[0] * h[0] bits=2"},
+           {"reg x: f16x8[1]", "unpack x[0] = w[0] - h[0] * h[0] bits=4 part=4"},
+           {"reg x: f16x8[1]", "unpack x[0] = w[0] - h[0] * h[0] bits=8 part=2"},
+           {"reg x: f16x8[1]", "unpack x[0] = w[0] - h[0] * h[0] bits=4 bias=128"}}) {
+    EXPECT_NE(error(registers, how), "") << registers << how;
+  }
+}
+
 // The error of a kernel of 64 threads with an f16 block buffer of 512 elements that is all zero.
 std::string ErrorOf(const std::string& body) {
   Param out(DType::kF32, 64);

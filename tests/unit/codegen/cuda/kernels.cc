@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "compiler/ir/build_async.h"
+#include "compiler/ir/types.h"
 
 namespace mlc::codegen {
 
@@ -256,6 +257,27 @@ ir::Kernel ClusterSum() {
 
 namespace {
 
+// The second fragment of codes, with a bias where the type has one, and the first without.
+ir::Kernel Unpacked(DType dtype, int bits) {
+  KernelBuilder k("unpack_" + std::string(ToText(dtype)) + "_" + std::to_string(bits));
+  const BufferId in = k.In("codes_of", DType::kI32, 128);
+  const BufferId numbers = k.In("numbers", dtype, 128);
+  const BufferId out = k.Out("y", dtype, 512);
+  const BufferId codes = k.Registers("codes", DType::kI32, 4, 1);
+  const BufferId pairs = k.Registers("pairs", dtype, 2, 2);
+  const BufferId fragments = k.Registers("fragments", dtype, 8, 2);
+  k.Launch(1, 32, 0, [&](ExprRef, ExprRef thread) {
+    k.Set(codes, Int(0), k.Load(in, thread * 4, 4));
+    k.Set(pairs, Int(0), k.Load(numbers, thread * 2, 2));
+    k.Set(pairs, Int(1), k.Load(numbers, thread * 2 + 64, 2));
+    k.Unpack({fragments, Int(0), codes, Int(0), pairs, Int(0), pairs, Int(1), bits, 1,
+              ir::BiasOfCodes(dtype, bits)});
+    k.Unpack({fragments, Int(1), codes, Int(0), pairs, Int(0), pairs, Int(1), bits});
+    k.Unrolled("i", 2, [&](ExprRef i) { k.Store(out, thread * 16 + i * 8, k.Get(fragments, i)); });
+  });
+  return k.Finish();
+}
+
 // Operands lie in memory as in the tiles.
 ir::Kernel WarpgroupTile() {
   KernelBuilder k("warpgroup_tile");
@@ -381,6 +403,11 @@ std::vector<NamedKernel> StatementKernels() {
   kernels.push_back({"tile_bf16", MatrixTile(DType::kBF16)});
   kernels.push_back({"tile_f16", MatrixTile(DType::kF16)});
   kernels.push_back({"tile_tf32", MatrixTile(DType::kF32)});
+  for (const int bits : {4, 8}) {
+    const std::string name = std::to_string(bits);
+    kernels.push_back({"unpack_f16_" + name, Unpacked(DType::kF16, bits)});
+    kernels.push_back({"unpack_bf16_" + name, Unpacked(DType::kBF16, bits)});
+  }
   return kernels;
 }
 
