@@ -76,6 +76,13 @@ graph::Workload SmallProductOfFewBits() {
       "%4 = matmul(%0, %3) : f32[2,32]\nreturn %4\n");
 }
 
+graph::Workload SmallNarrowProductOfFewBits() {
+  return Parsed(
+      "%0 = input() : bf16[2,128]\n%1 = weight() : u8[32,64]\n%2 = weight() : bf16[32,4]\n"
+      "%3 = dequantize(%1, %2) {bits=4, block=32, depth=128, zero=8} : bf16[128,32]\n"
+      "%4 = matmul(%0, %3) : bf16[2,32]\nreturn %4\n");
+}
+
 struct FamilyCase {
   std::string family;
   graph::Workload workload;
@@ -97,6 +104,7 @@ std::vector<FamilyCase> FamilyCases() {
           {"gpu_pool", SmallPool(), Hopper()},
           {"gpu_pointwise", SmallSigmoid(), Hopper()},
           {"gpu_row_reduce", SmallSoftmax(), Hopper()},
+          {"few_bits_contraction", SmallNarrowProductOfFewBits(), Hopper()},
           {"simt_contraction", SmallProduct(DType::kF32, 16, 16, 32), Hopper()},
           {"skinny_contraction", SmallProduct(DType::kF32, 1, 64, 64), Hopper()},
           {"tensor_contraction", SmallProduct(DType::kF16, 16, 32, 32), Hopper()},

@@ -139,4 +139,29 @@ std::string SkinnyProduct(Rng& rng, const std::string& dtype) {
   return Finish(rng, body, 3, Chance(rng, 60) ? DenseType(dtype, {n}) : "", out);
 }
 
+std::string FewBitsProduct(Rng& rng, const std::string& dtype) {
+  const int64_t m = Chance(rng, 40) ? 1 : Between(rng, 1, 16), n = Between(rng, 1, 150);
+  const int64_t bits = int64_t{2} << rng.Below(3), a_byte = 8 / bits;
+  const int64_t block_of[] = {16, 32, 64, 128, 8 * Between(rng, 1, 40)};
+  const int64_t block = block_of[rng.Below(5)];
+  const int64_t k = Chance(rng, 60) ? block * Between(rng, 1, 8) : Between(rng, 1, 1200);
+  const int64_t blocks = (k + block - 1) / block;
+  const int64_t bytes = Chance(rng, 50) ? (k + a_byte - 1) / a_byte : blocks * block / a_byte;
+  const bool zeros = Chance(rng, 40);
+  const int64_t zero = Chance(rng, 60) ? int64_t{1} << (bits - 1) : Between(rng, 0, 255);
+  const std::string out = DenseType(dtype, {m, n});
+  std::string body = "  %0 = input() : " + DenseType(dtype, {m, k}) +
+                     "\n  %1 = weight() : " + DenseType("u8", {n, bytes}) +
+                     "\n  %2 = weight() : " + DenseType(dtype, {n, blocks}) + "\n";
+  if (zeros) body += "  %3 = weight() : " + DenseType("u8", {n, blocks}) + "\n";
+  const int matrix = zeros ? 4 : 3;
+  body += "  %" + std::to_string(matrix) + " = dequantize(%1, %2" + (zeros ? ", %3" : "") +
+          ") {bits=" + std::to_string(bits) + ", block=" + std::to_string(block) +
+          ", depth=" + std::to_string(k) + ", zero=" + std::to_string(zero) +
+          "} : " + DenseType(dtype, {k, n}) + "\n";
+  body += "  %" + std::to_string(matrix + 1) + " = matmul(%0, %" + std::to_string(matrix) +
+          ") : " + out + "\n";
+  return Finish(rng, body, matrix + 2, Chance(rng, 60) ? DenseType(dtype, {n}) : "", out);
+}
+
 }  // namespace mlc::schedule

@@ -39,15 +39,19 @@ template <typename T>
 RandomWorkload Skinny(Rng& rng) {
   return {SkinnyProduct(rng, T::dtype)};
 }
+template <typename T>
+RandomWorkload FewBits(Rng& rng) {
+  return {FewBitsProduct(rng, T::dtype)};
+}
 RandomWorkload AnyContraction(Rng& rng) { return {RandomContraction(rng).ToText()}; }
 RandomWorkload Depthwise(Rng& rng) { return {RandomDepthwise(rng).ToText()}; }
 
 constexpr double kF32 = 1e-5, kF16 = 2e-3, kBF16 = 2e-2, kTf32 = 3e-3;
 constexpr const char *kTensor = "tensor_contraction", *kSimt = "simt_contraction",
-                     *kSkinny = "skinny_contraction", *kWarpgroup = "warpgroup_contraction",
-                     *kRole = "role_contraction", *kPointwise = "gpu_pointwise",
-                     *kRows = "gpu_row_reduce", *kAttention = "gpu_attention",
-                     *kRoleAttention = "role_attention";
+                     *kSkinny = "skinny_contraction", *kFewBits = "few_bits_contraction",
+                     *kWarpgroup = "warpgroup_contraction", *kRole = "role_contraction",
+                     *kPointwise = "gpu_pointwise", *kRows = "gpu_row_reduce",
+                     *kAttention = "gpu_attention", *kRoleAttention = "role_attention";
 
 constexpr CudaSubject kSubjects[] = {
     {"tensor_product_f16", kTensor, Of<AlignedProduct, F16>, kF16},
@@ -122,6 +126,10 @@ constexpr CudaSubject kSubjects[] = {
     {"skinny_split_f32", kSkinny, Skinny<F32>, kF32, "split", 2},
     {"skinny_cluster_f32", kSkinny, Skinny<F32>, kF32, "split", -2},
     {"skinny_any", kSkinny, AnyContraction},
+    {"few_bits_f16", kFewBits, FewBits<F16>, kF16},
+    {"few_bits_bf16", kFewBits, FewBits<BF16>, kBF16},
+    {"few_bits_split_bf16", kFewBits, FewBits<BF16>, kBF16, "split", 2},
+    {"few_bits_cluster_f16", kFewBits, FewBits<F16>, kF16, "split", -2},
     {"depthwise", "gpu_depthwise", Depthwise},
     {"pool", "gpu_pool", RandomPool},
     {"softmax", kRows, RandomSoftmax},

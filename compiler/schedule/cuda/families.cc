@@ -5,6 +5,7 @@
 #include "compiler/schedule/cuda/attention/attention_family.h"
 #include "compiler/schedule/cuda/attention/role_attention.h"
 #include "compiler/schedule/cuda/depthwise/depthwise_family.h"
+#include "compiler/schedule/cuda/few_bits/few_bits_contraction.h"
 #include "compiler/schedule/cuda/pointwise/pointwise_family.h"
 #include "compiler/schedule/cuda/pool/pool_family.h"
 #include "compiler/schedule/cuda/row_reduce/row_family.h"
@@ -19,6 +20,7 @@ namespace mlc::schedule {
 std::span<const Family* const> CudaFamilies() {
   static const GpuAttentionFamily attention;
   static const GpuDepthwiseFamily depthwise;
+  static const FewBitsContractionFamily few_bits_contraction;
   static const GpuPoolFamily pool;
   static const GpuPointwiseFamily pointwise;
   static const GpuRowReduceFamily row_reduce;
@@ -29,10 +31,18 @@ std::span<const Family* const> CudaFamilies() {
   static const TensorContractionFamily tensor_contraction;
   static const WarpgroupContractionFamily warpgroup_contraction;
   static const std::vector<const Family*> families = {
-      &skinny_contraction, &tensor_contraction, &simt_contraction,
-      &attention,          &depthwise,          &pool,
-      &row_reduce,         &pointwise,          &warpgroup_contraction,
-      &role_contraction,   &role_attention,
+      &skinny_contraction,
+      &few_bits_contraction,
+      &tensor_contraction,
+      &simt_contraction,
+      &attention,
+      &depthwise,
+      &pool,
+      &row_reduce,
+      &pointwise,
+      &warpgroup_contraction,
+      &role_contraction,
+      &role_attention,
   };
   return families;
 }

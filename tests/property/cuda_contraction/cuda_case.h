@@ -18,7 +18,7 @@ struct CudaCase {
 };
 
 target::Target HopperTarget();
-// Operands are random between `low` and 1.
+// Operands are random between `low` and 1, those of u8 any byte.
 CudaCase MakeCudaCase(Rng& rng, graph::Workload workload, double low = -1);
 // Lowers, verifies and interprets a config, preparations first; gives the largest difference of an
 // output over its largest reference value, or a negative number after a failure. `outputs`, if any,

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/graph/evaluate/evaluate.h"
+#include "compiler/graph/tensor_io.h"
 #include "tests/property/cuda_contraction/cuda_case.h"
 #include "tests/workloads/aligned_contraction.h"
 #include "tests/workloads/contraction.h"
@@ -118,6 +120,46 @@ TEST(SkinnyContractionProperty, LongReductions) {
                   t == "f32"   ? 2e-6
                   : t == "f16" ? 2e-3
                                : 2e-2);
+    }
+  }
+}
+
+void CheckFewBits(const char* dtype, double bound) {
+  Rng rng(19);
+  for (int i = 0; i < 60 && !::testing::Test::HasFailure(); ++i) {
+    CheckFamily(rng, Parsed(FewBitsProduct(rng, dtype)), *FindFamily("few_bits_contraction"), 4,
+                bound);
+  }
+}
+TEST(FewBitsContractionProperty, HalfPrecision) { CheckFewBits("f16", 2e-3); }
+TEST(FewBitsContractionProperty, BFloat16) { CheckFewBits("bf16", 2e-2); }
+
+// One row that picks a weight: all but the rounding of the result must be as in the reference.
+TEST(FewBitsContractionProperty, WeightsHaveTheBitsOfTheReference) {
+  for (const std::string dtype : {"f16", "bf16"}) {
+    for (const int bits : {2, 4, 8}) {
+      const std::string bytes = std::to_string(64 * bits / 8), b = std::to_string(bits);
+      Rng rng(static_cast<uint64_t>(bits));
+      CudaCase c = MakeCudaCase(
+          rng, Parsed("workload v1 tolerance=1e-3 {\n  %0 = input() : " + dtype +
+                      "[1,64]\n  %1 = weight() : u8[40," + bytes + "]\n  %2 = weight() : " + dtype +
+                      "[40,2]\n  %3 = weight() : u8[40,2]\n  %4 = dequantize(%1, %2, %3) {bits=" +
+                      b + ", block=32, depth=64, zero=0} : " + dtype +
+                      "[64,40]\n  %5 = matmul(%0, %4) : " + dtype + "[1,40]\n  return %5\n}\n"));
+      std::vector<double> one(64, 0);
+      one[37] = 1;
+      const DType type = dtype == "f16" ? DType::kF16 : DType::kBF16;
+      const graph::TensorDataRef row = graph::WriteDoubles(type, {1, 64}, one);
+      c.operands[0].assign(row->bytes.begin(), row->bytes.end());
+      std::vector<graph::TensorDataRef> sources;
+      for (size_t i = 0; i < c.operands.size(); ++i) {
+        const graph::TensorType& at = c.workload.graph()[c.workload.operands()[i]].type;
+        sources.push_back(graph::MakeTensorData(at.dtype, at.dims, c.operands[i]));
+      }
+      c.reference = *graph::Evaluate(c.workload.graph(), sources);
+      const Family& family = *FindFamily("few_bits_contraction");
+      const target::Target target = HopperTarget();
+      EXPECT_EQ(CudaError(c, target, family.Default(c.workload, target)), 0) << dtype << bits;
     }
   }
 }

@@ -14,13 +14,13 @@ bool GpuContraction::Checked(int axis) const {
   return a.pad > 0 || (a.out - 1) * a.stride - a.pad + (a.taps - 1) * a.dilation >= a.in;
 }
 
-std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload) {
-  const std::optional<ContractionProblem> p = FindContraction(workload);
-  if (!p) return std::nullopt;
+namespace {
+
+GpuContraction Flat(const graph::Workload& workload, const ContractionProblem& p) {
   GpuContraction g;
-  g.p = *p;
-  for (int i = 0; i < p->batch_count; ++i) {
-    const BatchAxis& axis = p->batch[static_cast<size_t>(i)];
+  g.p = p;
+  for (int i = 0; i < p.batch_count; ++i) {
+    const BatchAxis& axis = p.batch[static_cast<size_t>(i)];
     if (axis.column_stride == 0 && !axis.group) {
       g.parts[static_cast<size_t>(g.part_count++)] = {axis.dim, axis.extent, axis.row_stride, -1};
       g.m *= axis.extent;
@@ -36,19 +36,39 @@ std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload
                                                     axis.stride * axis.row_stride, i};
     g.m *= axis.out;
   }
-  g.n = p->columns;
-  g.k = p->K();
-  const graph::Value& node = workload.graph()[p->anchor];
+  g.n = p.columns;
+  g.k = p.K();
+  const graph::Value& node = workload.graph()[p.anchor];
   g.tf32 = node.Has("precision") && node.Word("precision") == "tf32";
   return g;
 }
 
+}  // namespace
+
+std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload) {
+  const std::optional<ContractionProblem> p = FindContraction(workload);
+  if (!p) return std::nullopt;
+  return Flat(workload, *p);
+}
+
+std::optional<GpuContraction> FindGpuContractionOfFewBits(const graph::Workload& workload) {
+  const std::optional<ContractionProblem> p = FindContractionOfAnyColumns(workload);
+  if (!p || !p->IsPacked()) return std::nullopt;
+  return Flat(workload, *p);
+}
+
 std::vector<int> PackedOperands(const graph::Workload& workload, const GpuContraction& g) {
   if (!g.p.column_is_weight) return {};
-  const graph::ValueId id = workload.operands()[static_cast<size_t>(g.p.column_operand)];
-  const bool alone = workload.graph().Users()[static_cast<size_t>(id)].size() == 1 &&
-                     std::count(workload.outputs().begin(), workload.outputs().end(), id) == 0;
-  return alone ? std::vector<int>{g.p.column_operand} : std::vector<int>{};
+  std::vector<int> operands = {g.p.column_operand};
+  if (g.p.IsPacked()) operands.push_back(g.p.packed.scales);
+  if (g.p.packed.zeros >= 0) operands.push_back(g.p.packed.zeros);
+  const auto users = workload.graph().Users();
+  std::erase_if(operands, [&](int operand) {
+    const graph::ValueId id = workload.operands()[static_cast<size_t>(operand)];
+    return users[static_cast<size_t>(id)].size() != 1 ||
+           std::count(workload.outputs().begin(), workload.outputs().end(), id) != 0;
+  });
+  return operands;
 }
 
 namespace {

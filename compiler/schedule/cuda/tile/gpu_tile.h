@@ -42,9 +42,11 @@ struct GpuContraction {
 };
 
 std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload);
+// The same of a product whose columns are weights of few bits.
+std::optional<GpuContraction> FindGpuContractionOfFewBits(const graph::Workload& workload);
 
-// The operand index of the columns if they are a weight that only the contraction reads: their
-// packed form replaces it.
+// The operand indices of the columns, and of their scales and zeros, as far as they are weights
+// that only the contraction reads: their packed form replaces them.
 std::vector<int> PackedOperands(const graph::Workload& workload, const GpuContraction& g);
 
 enum class Side : uint8_t { kRow, kColumn };

@@ -1,0 +1,127 @@
+#include "compiler/schedule/cuda/few_bits/few_bits_pack.h"
+
+#include <memory>
+
+namespace mlc::schedule {
+namespace {
+
+using ir::ExprRef;
+using ir::Int;
+
+ExprRef I32(int64_t value) {
+  return std::make_shared<const ir::Expr>(ir::Expr{{DType::kI32, 1}, ir::IntImm{value}});
+}
+
+// 2^bit as an i32, which wraps around at its sign.
+ExprRef Power(int bit) { return I32(static_cast<int32_t>(uint32_t{1} << bit)); }
+
+const graph::TensorType& TypeOf(const graph::Workload& workload, int operand) {
+  return workload.graph()[workload.operands()[static_cast<size_t>(operand)]].type;
+}
+
+class CodePacking {
+ public:
+  CodePacking(const graph::Workload& workload, const GpuContraction& g)
+      : g_(g), form_(FormOf(g)), b_("few_bits_pack_codes") {
+    source_ = b_.In("w", DType::kU8, TypeOf(workload, g.p.column_operand).Extent());
+    packed_ = b_.Out("packed", DType::kI32, form_.code_words());
+  }
+
+  Preparation Run() {
+    b_.Parallel("panel", form_.tiles * form_.chunks, [&](const ExprRef& panel) {
+      const ExprRef n = b_.Let("first_n", ir::FloorDiv(panel, form_.chunks) * form_.kColumns);
+      const ExprRef k = b_.Let("first_k", ir::Mod(panel, form_.chunks) * form_.chunk());
+      b_.For("column", 8, [&](const ExprRef& column) {
+        b_.For("t", 4, [&](const ExprRef& t) {
+          const ExprRef to =
+              b_.Let("to", panel * form_.kChunkWords + (column * 4 + t) * form_.kWords);
+          for (int word = 0; word < form_.kWords; ++word) {
+            b_.Store(packed_, to + int64_t{word}, Word(word, n + column, k, t));
+          }
+        });
+      });
+    });
+    return {b_.Finish(), {g_.p.column_operand}, DType::kI32, form_.code_words()};
+  }
+
+ private:
+  // Word `word` of the thread in row `column` and at position t of the fragments: see ir::Unpack.
+  ExprRef Word(int word, const ExprRef& column, const ExprRef& k, const ExprRef& t) {
+    ExprRef sum;
+    for (int i = 0; i < 32 / form_.bits; ++i) {
+      const int fragment = form_.bits == 4 ? word : word / 2;
+      const int lane = form_.bits == 4 ? i : word % 2 * 4 + i;
+      const int bit = form_.bits == 4 ? 16 * (lane % 2) + 4 * (lane / 2) : 8 * (lane % 4);
+      const int k_in = 32 * (fragment / 2) + 4 * (fragment % 2) + 2 * (lane / 4) + lane % 2;
+      const ExprRef code = Code(column + int64_t{8 * (lane / 2 % 2)}, k + t * 8 + int64_t{k_in},
+                                k_in % g_.p.packed.codes_a_byte());
+      const ExprRef placed = ir::MakeApply(ScalarOp::kMul, {code, Power(bit)});
+      sum = sum ? ir::MakeApply(ScalarOp::kAdd, {sum, placed}) : placed;
+    }
+    return sum;
+  }
+
+  // Code `place` of a byte. Past the end: any one, which is multiplied by zero or not stored.
+  ExprRef Code(const ExprRef& column, const ExprRef& k, int place) {
+    const PackedColumns& packed = g_.p.packed;
+    const ExprRef n = g_.n % form_.kColumns == 0 ? column : ir::Min(column, Int(g_.n - 1));
+    ExprRef byte = ir::FloorDiv(k, packed.codes_a_byte());
+    if (g_.k % form_.chunk() != 0) {
+      byte = ir::Min(byte, Int((g_.k - 1) / packed.codes_a_byte()));
+    }
+    ExprRef code = ir::MakeCast(DType::kI32, b_.Load(source_, n * packed.bytes + byte));
+    if (place > 0) code = ir::MakeApply(ScalarOp::kDiv, {code, Power(place * packed.bits)});
+    if (packed.bits == 8) return code;
+    return ir::MakeApply(ScalarOp::kAnd, {code, I32((int64_t{1} << packed.bits) - 1)});
+  }
+
+  const GpuContraction& g_;
+  const FewBitsForm form_;
+  ir::KernelBuilder b_;
+  ir::BufferId source_ = 0, packed_ = 0;
+};
+
+// Numbers of blocks, with `bias` added.
+Preparation PackBlocks(const char* name, const graph::Workload& workload, const GpuContraction& g,
+                       int operand, int bias) {
+  const FewBitsForm form = FormOf(g);
+  const graph::TensorType& type = TypeOf(workload, operand);
+  ir::KernelBuilder b(name);
+  const ir::BufferId source = b.In("w", type.dtype, type.Extent());
+  const ir::BufferId packed = b.Out("packed", g.p.column_dtype, form.scale_elements());
+  b.Parallel("tile", form.tiles, [&](const ExprRef& tile) {
+    b.For("block", form.blocks, [&](const ExprRef& block) {
+      const ExprRef at = b.Let("at", ir::Min(block, Int(g.p.packed.blocks - 1)));
+      const ExprRef to = b.Let("to", (tile * form.blocks + block) * form.kColumns);
+      b.For("column", 8, [&](const ExprRef& column) {
+        for (int64_t half = 0; half < 2; ++half) {
+          const ExprRef n = ir::Min(tile * form.kColumns + column + half * 8, Int(g.n - 1));
+          const ExprRef loaded = b.Load(source, n * g.p.packed.blocks + at);
+          ExprRef value = ir::MakeCast(DType::kF32, loaded);
+          if (bias != 0) {
+            value = ir::MakeApply(ScalarOp::kAdd, {value, ir::Float(DType::kF32, bias)});
+          }
+          b.Store(packed, to + column * 2 + half, ir::MakeCast(g.p.column_dtype, value));
+        }
+      });
+    });
+  });
+  return {b.Finish(), {operand}, g.p.column_dtype, form.scale_elements()};
+}
+
+}  // namespace
+
+std::vector<Preparation> FewBitsPreparations(const graph::Workload& workload,
+                                             const GpuContraction& g) {
+  std::vector<Preparation> preparations;
+  preparations.push_back(CodePacking(workload, g).Run());
+  preparations.push_back(PackBlocks("few_bits_pack_scales", workload, g, g.p.packed.scales, 0));
+  const FewBitsForm form = FormOf(g);
+  if (form.zeros) {
+    preparations.push_back(
+        PackBlocks("few_bits_pack_zeros", workload, g, g.p.packed.zeros, form.bias));
+  }
+  return preparations;
+}
+
+}  // namespace mlc::schedule
