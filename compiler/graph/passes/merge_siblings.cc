@@ -2,6 +2,9 @@
 
 #include <cstring>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "compiler/graph/passes/rewrite.h"
 #include "compiler/graph/tensor_io.h"
@@ -10,16 +13,18 @@ namespace mlc::graph {
 
 namespace {
 
-// One product of a family: its weights, stored [K,N] or read through a transpose of [N,K].
+// One product of a family: its weights, stored [K,N] or read through a transpose of [N,K], or of
+// few bits.
 struct Sibling {
   ValueId product = kNoValue;
-  ValueId weights = kNoValue;   // the constant
+  ValueId weights = kNoValue;   // the constant, or a dequantize node of constants
   ValueId bias_add = kNoValue;  // the only reader, if it adds a constant [N]
 };
 
 struct FamilyKey {
   ValueId x;
   bool transposed;
+  std::string form = {};  // of weights of few bits: what they have in common
   auto operator<=>(const FamilyKey&) const = default;
 };
 using Families = std::map<FamilyKey, std::vector<Sibling>>;
@@ -34,6 +39,21 @@ ValueId BiasAdd(const Graph& graph, const std::vector<std::vector<ValueId>>& use
   return fits && add.type.dims == graph[product].type.dims ? readers[0] : kNoValue;
 }
 
+// What dequantize nodes have in common whose operands can be joined; empty for other nodes.
+std::string PackedForm(const Graph& graph, const Value& node) {
+  if (node.op != Op::kDequantize) return {};
+  std::string form(ToText(node.type.dtype));
+  for (const char* name : {"bits", "block", "depth", "zero"}) {
+    form += ' ' + std::to_string(node.Int(name));
+  }
+  for (const ValueId operand : node.operands) {
+    const Value& part = graph[operand];
+    if (!IsConstant(graph, operand) || !part.data) return {};
+    form += ' ' + std::string(ToText(part.type.dtype)) + std::to_string(part.type.dims[1]);
+  }
+  return form;
+}
+
 Families FindFamilies(const Graph& graph) {
   const std::vector<std::vector<ValueId>> users = graph.Users();
   std::vector<bool> is_output(static_cast<size_t>(graph.size()), false);
@@ -45,29 +65,30 @@ Families FindFamilies(const Graph& graph) {
     ValueId weights = node.operands[1];
     const bool transposed = IsOp(graph, weights, Op::kTranspose);
     if (transposed) weights = graph[weights].operands[0];
-    if (!IsConstant(graph, weights) || !graph[weights].data) continue;
+    const std::string form = transposed ? std::string() : PackedForm(graph, graph[weights]);
+    if (form.empty() && (!IsConstant(graph, weights) || !graph[weights].data)) continue;
     if (graph[weights].type.NumElements() == 0) continue;
     const ValueId bias = is_output[static_cast<size_t>(id)] ? kNoValue : BiasAdd(graph, users, id);
-    families[{node.operands[0], transposed}].push_back({id, weights, bias});
+    families[{node.operands[0], transposed, form}].push_back({id, weights, bias});
   }
   std::erase_if(families, [](const auto& family) { return family.second.size() < 2; });
   return families;
 }
 
 // Matrices of equal height side by side, or of equal width (transposed) one below the other.
-TensorDataRef Join(const Graph& graph, const std::vector<Sibling>& siblings, bool transposed) {
+TensorDataRef Join(const Graph& graph, const std::vector<ValueId>& matrices, bool transposed) {
   const size_t axis = transposed ? 0 : 1;
-  const Value& first = graph[siblings[0].weights];
+  const Value& first = graph[matrices[0]];
   std::vector<int64_t> dims = first.type.dims;
   dims[axis] = 0;
-  for (const Sibling& sibling : siblings) dims[axis] += graph[sibling.weights].type.dims[axis];
+  for (const ValueId matrix : matrices) dims[axis] += graph[matrix].type.dims[axis];
   const auto size = static_cast<size_t>(SizeOf(first.type.dtype));
   const size_t rows = transposed ? 1 : static_cast<size_t>(dims[0]);
   const size_t pitch = static_cast<size_t>(dims[0] * dims[1]) / rows * size;
   std::vector<std::byte> bytes(rows * pitch);
   size_t column = 0;
-  for (const Sibling& sibling : siblings) {
-    const TensorData& data = *graph[sibling.weights].data;
+  for (const ValueId matrix : matrices) {
+    const TensorData& data = *graph[matrix].data;
     const size_t width = data.bytes.size() / rows;
     for (size_t row = 0; row < rows; ++row) {
       std::memcpy(bytes.data() + row * pitch + column, data.bytes.data() + row * width, width);
@@ -90,10 +111,26 @@ TensorDataRef JoinBiases(const Graph& graph, const std::vector<Sibling>& sibling
   return MakeTensorData(dtype, {count}, std::move(bytes));
 }
 
+ValueId JoinWeights(Graph& graph, const FamilyKey& key, const std::vector<Sibling>& siblings) {
+  std::vector<ValueId> weights;
+  for (const Sibling& sibling : siblings) weights.push_back(sibling.weights);
+  if (key.form.empty()) {
+    const ValueId joined = graph.Constant(Join(graph, weights, key.transposed));
+    return key.transposed ? AddTranspose(graph, joined, {1, 0}) : joined;
+  }
+  // Columns are rows of codes, scales and zeros.
+  Value packed = graph[weights[0]];
+  for (size_t i = 0; i < packed.operands.size(); ++i) {
+    std::vector<ValueId> parts;
+    for (const ValueId id : weights) parts.push_back(graph[id].operands[i]);
+    packed.operands[i] = graph.Constant(Join(graph, parts, true));
+  }
+  return AddNode(graph, std::move(packed));
+}
+
 // Appends the merged product and makes readers of the siblings read its slices.
 void Merge(Graph& graph, const FamilyKey& key, const std::vector<Sibling>& siblings) {
-  ValueId weights = graph.Constant(Join(graph, siblings, key.transposed));
-  if (key.transposed) weights = AddTranspose(graph, weights, {1, 0});
+  const ValueId weights = JoinWeights(graph, key, siblings);
   Value product;
   product.op = Op::kMatMul;
   product.operands = {key.x, weights};

@@ -71,6 +71,35 @@ TEST(MergeSiblings, MatricesAndBiases) {
         "%6 = slice(%4) {starts=[0,2]} : f32[3,1] return %5, %6");
 }
 
+TEST(MergeSiblings, MatricesOfFewBits) {
+  const std::string form = " {bits=4, block=2, depth=2, zero=1} : ";
+  Check(MergeSiblings,
+        "%0 = input() : f32[3,2] %1 = constant() {values=[33]} : u8[1,1] "
+        "%2 = constant() {values=[2.0]} : f32[1,1] %3 = dequantize(%1, %2)" +
+            form +
+            "f32[2,1] "
+            "%4 = matmul(%0, %3) : f32[3,1] %5 = constant() {values=[67,18]} : u8[2,1] "
+            "%6 = constant() {values=[1.0,10.0]} : f32[2,1] %7 = dequantize(%5, %6)" +
+            form + "f32[2,2] %8 = matmul(%0, %7) : f32[3,2] return %4, %8",
+        "%0 = input() : f32[3,2] %1 = constant() {values=[33,67,18]} : u8[3,1] "
+        "%2 = constant() {values=[2.0,1.0,10.0]} : f32[3,1] %3 = dequantize(%1, %2)" +
+            form +
+            "f32[2,3] %4 = matmul(%0, %3) : f32[3,3] "
+            "%5 = slice(%4) {starts=[0,0], steps=[1,1]} : f32[3,1] "
+            "%6 = slice(%4) {starts=[0,1], steps=[1,1]} : f32[3,2] return %5, %6");
+}
+
+TEST(MergeSiblings, LeavesMatricesOfOtherBlocks) {
+  const std::string text =
+      "%0 = input() : f32[3,2] %1 = constant() {values=[33]} : u8[1,1] "
+      "%2 = constant() {values=[2.0]} : f32[1,1] "
+      "%3 = dequantize(%1, %2) {bits=4, block=2, depth=2, zero=1} : f32[2,1] "
+      "%4 = matmul(%0, %3) : f32[3,1] "
+      "%5 = dequantize(%1, %2) {bits=4, block=4, depth=2, zero=1} : f32[2,1] "
+      "%6 = matmul(%0, %5) : f32[3,1] return %4, %6";
+  Check(MergeSiblings, text, text);
+}
+
 TEST(MergeSiblings, TransposedMatrices) {
   Check(MergeSiblings,
         "%0 = input() : f32[3,2] %1 = constant() {values=[1.0,2.0]} : f32[1,2] "
