@@ -1,6 +1,8 @@
 #include "compiler/backend/backend.h"
 
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <variant>
 
 #include "compiler/backend/cpu_families.h"
@@ -38,7 +40,7 @@ constexpr std::array<Backend, 2> kBackends = {{
      .rules = {},
      .pad_channels = false,
      .multiplies_bytes = true,
-     .reads_packed_weights = true,
+     .packed_reads = {.rows = std::numeric_limits<int64_t>::max()},
      .skipped_passes = {},
      .passes_apart = kCpuPassesApart,
      .times_whole_models = false,
@@ -59,7 +61,8 @@ constexpr std::array<Backend, 2> kBackends = {{
                .few_channels = 3},
      .pad_channels = true,
      .multiplies_bytes = false,
-     .reads_packed_weights = false,
+     // Products of more rows are not limited by reading weights.
+     .packed_reads = {.rows = 16, .narrow = true},
      .skipped_passes = kCudaSkippedPasses,
      .passes_apart = kCudaPassesApart,
      .times_whole_models = true,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/backend/estimate.h"
+#include "compiler/graph/passes/decode_weights.h"
 #include "compiler/graph/physical/place_rules.h"
 #include "compiler/schedule/space/family.h"
 #include "compiler/target/target.h"
@@ -33,8 +34,8 @@ struct Backend {
   bool pad_channels;
   // Whether products of u8 and i8 have kernels.
   bool multiplies_bytes;
-  // Whether products read weights of few bits as they are packed.
-  bool reads_packed_weights;
+  // The weights of few bits that products read as they are packed.
+  graph::PackedReads packed_reads;
   // Logical passes that make kernels slower.
   std::span<const std::string_view> skipped_passes;
   // Fusing passes that sometimes make a model slower: the model is also tuned without each of them.

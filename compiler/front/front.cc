@@ -114,6 +114,16 @@ Status RunOptional(std::string_view name, graph::Graph& graph, const FrontOption
   return {};
 }
 
+// What the kernels read of the graph in the precision that the options ask for.
+graph::PackedReads PackedReadsOf(const FrontOptions& options) {
+  graph::PackedReads reads = options.packed_reads;
+  if (options.precision == graph::Precision::kModel) return reads;
+  reads.narrows =
+      options.precision == graph::Precision::kFp16 || options.precision == graph::Precision::kBf16;
+  if (!reads.narrow || !reads.narrows) reads.rows = 0;
+  return reads;
+}
+
 }  // namespace
 
 std::vector<std::string> PassTrace::Notes() const {
@@ -132,7 +142,7 @@ FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
   // Without dot products of bytes, a filter is faster in floats.
   const auto* cpu = target.As<target::CpuTarget>();
   options.multiplies_byte_filters = cpu != nullptr && cpu->isa == target::Isa::kAvx512Vnni;
-  options.reads_packed_weights = backend.reads_packed_weights;
+  options.packed_reads = backend.packed_reads;
   for (const std::string_view pass : backend.skipped_passes) options.skip.emplace(pass);
   return options;
 }
@@ -157,10 +167,8 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
                                    PassTrace* trace) {
   MLC_TRY(CheckNames(options));
   MLC_TRY(graph.Verify());
-  MLC_TRY(RunOptional(kDecodeWeights, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
-    const bool stay = options.reads_packed_weights && options.precision == graph::Precision::kModel;
-    if (stay) return false;
-    return graph::DecodeWeights(at);
+  MLC_TRY(RunOptional(kDecodeWeights, graph, options, trace, [&](graph::Graph& at) {
+    return graph::DecodeUnread(at, PackedReadsOf(options));
   }));
   MLC_TRY(RunOptional(kIntegerProducts, graph, options, trace, [&](graph::Graph& at) {
     return MultipliesBytes(options) ? graph::MultiplyBytes(at, options.multiplies_byte_filters)
@@ -177,8 +185,9 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
   MLC_TRY(RunOptional(kHideKeys, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
     return options.takes_ranges ? graph::HideKeys(at) : Result<bool>(false);
   }));
-  MLC_TRY(RunOptional(kDecodeWeights, graph, options, trace,
-                      [&](graph::Graph& at) { return graph::DecodeOtherWeights(at); }));
+  MLC_TRY(RunOptional(kDecodeWeights, graph, options, trace, [&](graph::Graph& at) {
+    return graph::DecodeOtherWeights(at, PackedReadsOf(options));
+  }));
   MLC_TRY(RunOptional(kMergeScales, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
     if (!MultipliesBytes(options) || options.skip.contains(kMergeScales)) return false;
     return graph::MergeScales(at);

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/onnx/import.h"
+#include "compiler/graph/passes/decode_weights.h"
 #include "compiler/graph/passes/precision.h"
 #include "compiler/graph/physical/place_rules.h"
 #include "compiler/graph/program.h"
@@ -36,9 +37,9 @@ struct FrontOptions {
   bool multiplies_bytes = false;
   // The same of convolutions with one filter for each channel.
   bool multiplies_byte_filters = false;
-  // Products read weights of few bits as they are packed; other precisions than the model's decode
-  // all of them.
-  bool reads_packed_weights = false;
+  // The weights of few bits that products read as they are packed. Other precisions than the
+  // model's decode all of them, unless kernels read those of f16 and bf16 alone.
+  graph::PackedReads packed_reads;
   // The model takes ranges of sizes: attention reads no more keys than there are, and values keep
   // their order (PlaceRules::keeps_order).
   bool takes_ranges = false;

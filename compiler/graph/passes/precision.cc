@@ -214,9 +214,15 @@ class Conversion {
     return Narrowed(result, wide_.large[static_cast<size_t>(id)]);
   }
 
-  // Packed weights keep their type, and so do their scales: what they stand for is converted.
+  // Packed weights that are still here are read by products of the narrow type. They are not
+  // decoded to doubles: their users convert what they stand for.
   ValueId Packed(Value node) {
-    for (ValueId& operand : node.operands) operand = As(operand, from_[operand].type.dtype);
+    const auto type_of = [&](DType dtype) {
+      return dtype_ != DType::kF64 && Convertible(dtype) ? dtype_ : dtype;
+    };
+    for (ValueId& operand : node.operands)
+      operand = As(operand, type_of(from_[operand].type.dtype));
+    node.type.dtype = type_of(node.type.dtype);
     return to_.Add(std::move(node));
   }
 

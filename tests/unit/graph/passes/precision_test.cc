@@ -50,6 +50,20 @@ TEST(Precision, CastsAtTheEdgesAndConvertsWeights) {
          "%3 = matmul(%1, %2) : f16[2,2] %4 = cast(%3) : f32[2,2] return %4");
 }
 
+// The evaluator computes in doubles, and reads packed weights as what they stand for.
+TEST(Precision, WidenedModelsDecodePackedWeights) {
+  const Graph from = Parsed(
+      "%0 = input() : f32[2,2] %1 = constant() {values=[33,67]} : u8[2,1] "
+      "%2 = constant() {values=[1.0,10.0]} : f32[2,1] "
+      "%3 = dequantize(%1, %2) {bits=4, block=2, depth=2, zero=1} : f32[2,2] "
+      "%4 = matmul(%0, %3) : f32[2,2] return %4");
+  Graph graph = from;
+  const Result<bool> changed = WidenToDouble(graph);
+  ASSERT_TRUE(changed.ok() && *changed);
+  EXPECT_TRUE(graph.Verify().ok()) << graph.Verify().message();
+  EXPECT_LT(Difference(from, graph, 5), 1e-6);
+}
+
 TEST(Precision, MakesNarrowModelsWide) {
   Expect(Precision::kFp32, "%0 = input() : f16[2,2] %1 = matmul(%0, %0) : f16[2,2] return %1",
          "%0 = input() : f16[2,2] %1 = cast(%0) : f32[2,2] %2 = matmul(%1, %1) : f32[2,2] "
