@@ -91,4 +91,15 @@ def write_inputs(model, directory, seed, most_id=1000):
         else:
             array = rng.standard_normal(shape).astype(np.float32)
         with open(f"{directory}/input_{k}.pb", "wb") as f:
-            f.write(numpy_helper.from_array(array, value.name).SerializeToString())
+            f.write(as_tensor(array, value).SerializeToString())
+
+
+def as_tensor(array, value):
+    """The array in the element type of a value of the graph."""
+    kind = value.type.tensor_type.elem_type
+    if kind == TensorProto.FLOAT16:
+        array = array.astype(np.float16)
+    if kind != TensorProto.BFLOAT16:
+        return numpy_helper.from_array(array, value.name)
+    halves = (array.view(np.uint32) >> 16).astype(np.uint16)
+    return TensorProto(name=value.name, data_type=kind, dims=array.shape, raw_data=halves.tobytes())

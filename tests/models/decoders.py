@@ -55,8 +55,8 @@ class Decoder(Builder):
     def __init__(self, family, form, shape, batch, length, past, cache, seed, type="f32"):
         super().__init__(family, seed)
         self.type = TYPES[type]
-        if type != "f32" and (shape.bits != 32 or form == "genai"):
-            raise ValueError("only plain operators with whole weights have a type other than f32")
+        if type != "f32" and form == "genai":
+            raise ValueError("only plain operators have a type other than f32")
         self.family, self.form, self.s = family, form, shape
         self.batch, self.length, self.past = batch, length, past
         if form == "growing" and isinstance(length, str):
@@ -99,7 +99,7 @@ class Decoder(Builder):
     def project(self, x, name, cin, cout):
         if self.s.bits == 32:
             return self.op("MatMul", [x, self.weight(f"{name}.weight", (cin, cout), (1.0 / cin) ** 0.5)])
-        self.weight(f"{name}.weight", (cin, cout), (1.0 / cin) ** 0.5)
+        super().weight(f"{name}.weight", (cin, cout), (1.0 / cin) ** 0.5)
         w = numpy_helper.to_array(self.initializers.pop())
         blocks = w.T.reshape(cout, cin // BLOCK, BLOCK)
         most = 2 ** (self.s.bits - 1) - 1
@@ -119,7 +119,7 @@ class Decoder(Builder):
             packed = f"{name}.packed"
             self.initializers.append(TensorProto(name=packed, data_type=INT4, dims=(cin, cout),
                                                  raw_data=(flat[0::2] | flat[1::2] << 4).tobytes()))
-        scales = self.constant(np.ascontiguousarray(scales.T), f"{name}.scales")
+        scales = self.stored(self.constant(np.ascontiguousarray(scales.T), f"{name}.scales"))
         return self.op("MatMul", [x, self.op("DequantizeLinear", [packed, scales], axis=0, block_size=BLOCK)])
 
     def linear(self, x, name, cin, cout):
