@@ -2,13 +2,15 @@
 """One step of a Llama decoder beside PyTorch on a GPU: batch 1, one new token after a cache of POSITIONS tokens, bf16.
 
     decode.py --bin build/release/bin --work DIR [--positions 1024] [--layers 16] [--trials 0] [--json FILE]
+              [--weights bf16 int8 int4] [--without-torch]
 
 Needs PyTorch, transformers, onnx and NumPy. The decoder has random weights: 2048 wide, 32 heads of queries, 8 of keys,
 5632 gates, 32,000 tokens; ours is the same network by make_model.py. PyTorch's cache is static, its step compiled as
 one graph and replayed as a CUDA graph, eager and compiled. Times are medians between events. The share of the copy
 bandwidth is that of the bytes that a step must read (weights but the embedding, and caches) over the rate of a copy of
-1 GiB, bytes read and written. With --trials ours is also tuned. Where there is no GPU the target is the CPU in f32, and
-PyTorch is left out: to try the script itself.
+1 GiB, bytes read and written. With --trials ours is also tuned. Weights of 4 or 8 bits are those of products, in blocks
+of 32 with one scale of bf16; our libraries take turns, ROUNDS times. Where there is no GPU the target is the CPU in
+f32, and PyTorch is left out: to try the script itself.
 """
 import argparse
 import datetime
@@ -23,7 +25,9 @@ from transformers import LlamaConfig, LlamaForCausalLM, StaticCache
 
 HERE = pathlib.Path(__file__).resolve().parent
 WIDTH, HEADS, KV_HEADS, GATES, VOCABULARY = 2048, 32, 8, 5632, 32000
-WARM_UP, REPLAYS = 10, 60
+WARM_UP, REPLAYS, ROUNDS = 10, 60, 3
+BLOCK = 32  # weights with one scale: decoders.py
+BITS = {"bf16": 16, "int8": 8, "int4": 4}
 
 
 def figures(times_us):
@@ -51,11 +55,12 @@ def copy_rate():
     return 2 * a.numel() * 4 / (between_events(lambda: b.copy_(a))["median_us"] * 1e-6)
 
 
-def bytes_of_step(options):
+def bytes_of_step(options, weights="bf16"):
     head = WIDTH // HEADS
     layer = WIDTH * (2 * WIDTH + 2 * KV_HEADS * head + 3 * GATES)
     cache = 2 * KV_HEADS * head * options.positions
-    return 2 * (options.layers * (layer + cache) + WIDTH * VOCABULARY)
+    a_weight = BITS[weights] / 8 + (0 if weights == "bf16" else 2 / BLOCK)
+    return a_weight * (options.layers * layer + WIDTH * VOCABULARY) + 2 * options.layers * cache
 
 
 def torch_step(options, compiled):
@@ -91,39 +96,63 @@ def target_flags():
     return ["--target", "cuda" if torch.cuda.is_available() else "cpu"]
 
 
-def ours(options, model, name, *flags):
+def compiled(options, model, name, *flags):
     library = options.work / name
     subprocess.run([options.bin / "mlc-compile", "--model", model, *target_flags(), *flags, "-o", library], check=True,
                    capture_output=True)
-    said = subprocess.run([options.bin / "mlc-run", library, "--bench", "2", "--json"], check=True, capture_output=True)
     profile = subprocess.run([options.bin / "mlc-run", library, "--profile"], check=True, capture_output=True, text=True)
     (options.work / f"{name}.profile.txt").write_text(profile.stdout)
+    return library
+
+
+def time_of(options, library):
+    said = subprocess.run([options.bin / "mlc-run", library, "--bench", "1", "--json"], check=True, capture_output=True)
     latency = json.loads(said.stdout)["latency_ms"]
     return {f"{part}_us": 1e3 * latency[part] for part in ("median", "p10", "p90")}
 
 
-def make(options):
-    model = options.work / "step.onnx"
+def start_making(options, weights):
+    """The model's place and the process that writes it."""
+    model = options.work / f"step_{weights}.onnx"
     sizes = {"layers": options.layers, "width": WIDTH, "heads": HEADS, "kv-heads": KV_HEADS, "gates": GATES,
              "vocabulary": VOCABULARY, "cache": options.positions, "length": 1}
+    if weights != "bf16":
+        sizes["bits"] = BITS[weights]
     flags = [text for name, value in sizes.items() for text in (f"--{name}", str(value))]
     kind = "bf16" if torch.cuda.is_available() else "f32"
-    subprocess.run([sys.executable, HERE.parent.parent / "models/make_model.py", "llama", model, "--form", "fixed",
-                    "--type", kind, *flags], check=True)
-    return model
+    command = [sys.executable, HERE.parent.parent / "models/make_model.py", "llama", model, "--form", "fixed", "--type", kind]
+    return model, subprocess.Popen([*command, *flags])
+
+
+def libraries(options):
+    """The libraries by the names of their rows, and their weights."""
+    made = {}
+    models = {weights: start_making(options, weights) for weights in options.weights}
+    for weights, (model, maker) in models.items():
+        if maker.wait() != 0:
+            raise RuntimeError(f"make_model.py did not write {model}")
+        kind = "" if weights == "bf16" else f"{weights}, "
+        made[f"ours, {kind}untuned"] = weights, compiled(options, model, f"untuned_{weights}")
+        if options.trials > 0:
+            log = options.work / f"decode_{weights}.db"
+            subprocess.run([options.bin / "mlc-tune", "--model", model, *target_flags(), "--trials", str(options.trials),
+                            "--log", log], check=True, capture_output=True)
+            made[f"ours, {kind}tuned"] = weights, compiled(options, model, f"tuned_{weights}", "--log", log)
+        model.unlink()
+    return made
 
 
 def measure(options):
-    model = make(options)
-    rows = {"ours, untuned": ours(options, model, "untuned")}
-    if options.trials > 0:
-        log = options.work / "decode.db"
-        subprocess.run([options.bin / "mlc-tune", "--model", model, *target_flags(), "--trials", str(options.trials),
-                        "--log", log], check=True, capture_output=True)
-        rows["ours, tuned"] = ours(options, model, "tuned", "--log", log)
-    if torch.cuda.is_available():
-        for name, compiled in (("torch, eager", False), ("torch, compiled", True)):
-            rows[name] = torch_step(options, compiled)
+    made = libraries(options)
+    rounds = [{name: time_of(options, library) for name, (_, library) in made.items()} for _ in range(ROUNDS)]
+    rows = {}
+    for name, (weights, _) in made.items():
+        own = [turn[name] for turn in rounds]
+        rows[name] = {part: statistics.median(row[part] for row in own) for part in own[0]}
+        rows[name]["weights"] = weights
+    if torch.cuda.is_available() and not options.without_torch:
+        for name, is_compiled in (("torch, eager", False), ("torch, compiled", True)):
+            rows[name] = {**torch_step(options, is_compiled), "weights": "bf16"}
             torch.cuda.empty_cache()
     return rows
 
@@ -135,6 +164,8 @@ def main():
     flags.add_argument("--positions", type=int, default=1024)
     flags.add_argument("--layers", type=int, default=16)
     flags.add_argument("--trials", type=int, default=0)
+    flags.add_argument("--weights", nargs="+", choices=BITS, default=["bf16"])
+    flags.add_argument("--without-torch", action="store_true")
     flags.add_argument("--json", type=pathlib.Path)
     options = flags.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -145,9 +176,9 @@ def main():
     rate = copy_rate() if torch.cuda.is_available() else None
     for name, row in rows.items():
         if rate:
-            row["share_of_copy_rate"] = bytes_of_step(options) / (row["median_us"] * 1e-6) / rate
+            row["share_of_copy_rate"] = bytes_of_step(options, row["weights"]) / (row["median_us"] * 1e-6) / rate
         share = f"  {row['share_of_copy_rate']:.0%} of the copy rate" if rate else ""
-        print(f"{name:16} {row['median_us']:9.1f} us  (p10 {row['p10_us']:.1f}, p90 {row['p90_us']:.1f}){share}")
+        print(f"{name:20} {row['median_us']:9.1f} us  (p10 {row['p10_us']:.1f}, p90 {row['p90_us']:.1f}){share}")
     if options.json:
         options.json.write_text(json.dumps({"about": about + "; decode.py", "copy_bytes_per_s": rate, "rows": rows},
                                            indent=1) + "\n")
