@@ -19,7 +19,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [HERE, f"{HERE}/../peers"]
-BOUNDS = {"fp32": 1e-4, "tf32": 5e-3, "fp16": 2e-2, "bf16": 6e-2}
+from cases import BOUNDS  # noqa: E402
 
 
 def command(arguments):
