@@ -2,6 +2,7 @@
 
 #include "compiler/graph/passes/rewrite.h"
 #include "compiler/graph/passes/simplify.h"
+#include "compiler/graph/passes/swap_rows.h"
 
 namespace mlc::graph {
 
@@ -108,6 +109,7 @@ Replacement FlattenLayerNorm(Graph& graph, const Value& node) {
 
 ValueId VisitMatMul(Rewriter& rewriter, const Value& node) {
   Graph& graph = rewriter.out();
+  if (const Replacement id = WithoutSwap(rewriter, node)) return *id;
   if (const Replacement id = Flatten(graph, node)) return *id;
   if (const Replacement id = SinkBelowPointwise(graph, node)) return *id;
   if (const Replacement id = SinkBelowLayerNorm(graph, node)) return *id;

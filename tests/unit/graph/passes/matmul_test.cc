@@ -16,6 +16,31 @@ TEST(CanonicalizeMatMul, FlattensAndSinksTheReshape) {
         "%9 = layer_norm(%8) {axis=1} : f32[6,5] %10 = reshape(%9) : f32[2,3,5] return %10");
 }
 
+TEST(CanonicalizeMatMul, DoesNotSwapRowsThatAreSwappedBack) {
+  Check(CanonicalizeMatMul,
+        "%0 = input() : f32[2,2,3,1] %1 = transpose(%0) {perm=[2,0,1,3]} : f32[3,2,2,1] "
+        "%2 = reshape(%1) : f32[6,2] %3 = constant() {values=[1.0,2.0,3.0,4.0]} : f32[2,2] "
+        "%4 = matmul(%2, %3) : f32[6,2] %5 = constant() {values=[1.0,2.0]} : f32[2] "
+        "%6 = add(%4, %5) : f32[6,2] %7 = reshape(%6) : f32[3,2,2] "
+        "%8 = transpose(%7) {perm=[1,0,2]} : f32[2,3,2] return %8",
+        "%0 = input() : f32[2,2,3,1] %1 = constant() {values=[1.0,2.0,3.0,4.0]} : f32[2,2] "
+        "%2 = constant() {values=[1.0,2.0]} : f32[2] "
+        "%3 = transpose(%0) {perm=[0,2,1,3]} : f32[2,3,2,1] %4 = reshape(%3) : f32[6,2] "
+        "%5 = matmul(%4, %1) : f32[6,2] %6 = add(%5, %2) : f32[6,2] "
+        "%7 = reshape(%6) : f32[2,3,2] return %7");
+}
+
+TEST(CanonicalizeMatMul, LeavesRowsThatStaySwapped) {
+  const std::string text =
+      "%0 = input() : f32[2,2,3,1] %1 = transpose(%0) {perm=[2,0,1,3]} : f32[3,2,2,1] "
+      "%2 = reshape(%1) : f32[6,2] %3 = constant() {values=[1.0,2.0,3.0,4.0]} : f32[2,2] "
+      "%4 = matmul(%2, %3) : f32[6,2] %5 = reshape(%4) : f32[3,2,2] ";
+  Check(CanonicalizeMatMul, text + "return %5", text + "return %5");
+  // They have another reader.
+  const std::string both = text + "%6 = transpose(%5) {perm=[1,0,2]} : f32[2,3,2] return %6, %5";
+  Check(CanonicalizeMatMul, both, both);
+}
+
 TEST(CanonicalizeMatMul, KeepsThePrecision) {
   Check(CanonicalizeMatMul,
         "%0 = input() : f32[2,3,4] %1 = weight() : f32[4,5] "
