@@ -1,9 +1,11 @@
 #include "compiler/graph/passes/pad_channels.h"
 
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "compiler/graph/passes/rewrite.h"
+#include "compiler/graph/passes/space_to_depth.h"
 #include "compiler/graph/tensor_io.h"
 
 namespace mlc::graph {
@@ -24,24 +26,6 @@ int64_t PaddedChannels(const Graph& graph, const Value& node) {
   const bool worthwhile = channels > 0 && channels <= kMaxChannels && node.Int("group") == 1 &&
                           padded < kMaxGrowth * channels && graph[node.operands[1]].data;
   return worthwhile ? padded : channels;
-}
-
-ValueId AddPad(Graph& graph, ValueId x, int64_t channels) {
-  Value pad;
-  pad.op = Op::kPad;
-  pad.operands = {x};
-  const TensorType& type = graph[x].type;
-  std::vector<int64_t> pads(2 * type.dims.size(), 0);
-  pads[type.dims.size() + 1] = channels - type.dims[1];
-  pad.attrs["pads"] = std::move(pads);
-  return AddNode(graph, std::move(pad));
-}
-
-ValueId PaddedImage(Graph& graph, ValueId x, int64_t channels) {
-  if (!IsOp(graph, x, Op::kCast)) return AddPad(graph, x, channels);
-  Value cast = graph[x];
-  cast.operands = {AddPad(graph, cast.operands[0], channels)};
-  return AddNode(graph, std::move(cast));
 }
 
 // [O,C,k...] with zeros behind each C.
@@ -65,6 +49,7 @@ Result<bool> PadChannels(Graph& graph) {
   return Rewriter::Run(graph, [](Rewriter& rewriter, const Value& node) {
     Graph& out = rewriter.out();
     if (node.op != Op::kConv) return out.Add(node);
+    if (const std::optional<ValueId> folded = SpaceToDepth(out, node)) return *folded;
     const int64_t channels = PaddedChannels(out, node);
     if (channels == out[node.operands[0]].type.dims[1]) return out.Add(node);
     const TensorDataRef weights = PaddedWeights(*out[node.operands[1]].data, channels);
