@@ -4,10 +4,12 @@
     breadth.py OUTPUT.jsonl [--bin build/release/bin] [--suites ...] [--ways mlc inductor onnxruntime] [--only REGEX]
 
 Each model runs in a process for each way, with limits of time and memory. These and one of eager mode are timed in turns,
-some milliseconds each, so that a busy machine is equally busy for all of them. A record is a line of the output; a second run goes on where the
-first one ended, and --again VERDICT measures records of this verdict anew. --table FILE.md and
---json FILE.json write what docs/benchmarks shows; with --only '^$', they do so without measuring. Needs torch, torchvision,
-timm, transformers, onnx and onnxscript, for the other ways a C++ compiler and onnxruntime.
+some milliseconds each, so that a busy machine is equally busy for all of them. --jobs N compiles N models at a time,
+with --threads threads each. With --hold, no model is timed before all are compiled, which needs memory for all of them.
+A record is a line of the output; a second run goes on where the first one ended, and --again VERDICT measures records of
+this verdict anew. --table FILE.md and --json FILE.json write what docs/benchmarks shows; with --only '^$', they do so
+without measuring. Needs torch, torchvision, timm, transformers, onnx and onnxscript, for the other ways a C++ compiler
+and onnxruntime.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[2]
@@ -83,8 +86,12 @@ class Runner:
         )
         self.late = False
         self.limit = options.limit
-        self.clock = threading.Timer(options.limit, self.end)
-        self.clock.start()
+        self.clock = self.started_clock()
+
+    def started_clock(self):
+        clock = threading.Timer(self.limit, self.end)
+        clock.start()
+        return clock
 
     def end(self):
         self.late = self.process.poll() is None
@@ -101,6 +108,7 @@ class Runner:
     def compiled(self):
         """Waits for the record. Whether there is something to time."""
         line = self.line()
+        self.clock.cancel()
         if line is not None:
             self.row |= json.loads(line)
             return "difference" in self.row
@@ -115,8 +123,12 @@ class Runner:
 
     def time(self, seconds):
         """A median time in ms."""
-        print(seconds, file=self.process.stdin, flush=True)
-        return float(self.line())
+        self.clock = self.started_clock()
+        try:
+            print(seconds, file=self.process.stdin, flush=True)
+            return float(self.line())
+        finally:
+            self.clock.cancel()
 
     def close(self):
         self.clock.cancel()
@@ -127,41 +139,82 @@ class Runner:
                 file.close()
 
 
+class Model:
+    """The processes of a model, one for each way that was begun; eager mode is there to be timed beside the others."""
+
+    def __init__(self, name, ways, options):
+        self.name, self.options = name, options
+        self.ways = ["eager", *ways] if options.seconds > 0 else list(ways)
+        self.folder = tempfile.TemporaryDirectory(prefix="breadth-", ignore_cleanup_errors=True)
+        self.runners, self.timed = [], []
+
+    def compile(self, way):
+        """Whether the model can be made here."""
+        runner = Runner(self.name, way, self.folder.name, self.options)
+        self.runners.append(runner)
+        if runner.compiled():
+            self.timed.append(runner)
+        return runner.row["verdict"] != "no model"
+
+    def time(self):
+        """All ways in turns, the same number of samples for each."""
+        if len(self.timed) < 2:
+            return
+        taken = {runner.row["way"]: [] for runner in self.timed}
+        rounds = self.options.rounds
+        try:
+            with ONE_AT_A_TIME:
+                for _ in range(rounds):
+                    for runner in self.timed:
+                        taken[runner.row["way"]].append(runner.time(self.options.seconds / rounds))
+        except (OSError, TypeError):  # one of them ended: out of time, mostly
+            return
+        middle = {way: round(sorted(values)[rounds // 2], 4) for way, values in taken.items()}
+        for runner in self.timed:
+            runner.row |= {"ms": middle[runner.row["way"]], "eager_ms": middle.get("eager")}
+
+    def rows(self):
+        """A record for each way that was begun. What can not be made here can not be made in any way."""
+        rows = [runner.row for runner in self.runners]
+        missing = [row for row in rows if row["verdict"] == "no model"]
+        if missing:
+            rows = [missing[0] | {"way": way} for way in self.ways]
+        return [row for row in rows if row["way"] != "eager"]
+
+    def close(self):
+        for runner in self.runners:
+            runner.close()
+        self.folder.cleanup()
+
+
 def measure(name, ways, options):
     """The records of one model. Its processes compile one after the other, then they run in turns."""
-    ways = ["eager", *ways] if options.seconds > 0 else ways
-    with tempfile.TemporaryDirectory(prefix="breadth-", ignore_cleanup_errors=True) as folder:
-        runners, timed = [], []
-        try:
-            for way in ways:
-                runners.append(Runner(name, way, folder, options))
-                if runners[-1].compiled():
-                    timed.append(runners[-1])
-                if runners[-1].row["verdict"] == "no model":
-                    break
-            if len(timed) > 1:
-                take_times(timed, options)
-        finally:
-            for runner in runners:
-                runner.close()
-    rows = [runner.row for runner in runners]
-    if len(rows) < len(ways):
-        rows = [rows[0] | {"way": way} for way in ways]
-    return [row for row in rows if row["way"] != "eager"]
+    with contextlib.closing(Model(name, ways, options)) as model:
+        for way in model.ways:
+            if not model.compile(way):
+                break
+        model.time()
+        return model.rows()
 
 
-def take_times(timed, options):
-    taken = {runner.row["way"]: [] for runner in timed}
-    try:
-        with ONE_AT_A_TIME:
-            for _ in range(options.rounds):
-                for runner in timed:
-                    taken[runner.row["way"]].append(runner.time(options.seconds / options.rounds))
-    except (OSError, TypeError):  # one of them ended: out of time, mostly
-        return
-    middle = {way: round(sorted(values)[len(values) // 2], 4) for way, values in taken.items()}
-    for runner in timed:
-        runner.row |= {"ms": middle[runner.row["way"]], "eager_ms": middle.get("eager")}
+def measure_together(wanted, options, take):
+    """The records of all models. All compile before any of them runs, so that no compiler disturbs a timing."""
+    end = time.monotonic() + options.budget
+    with contextlib.ExitStack() as stack:
+        models = [stack.enter_context(contextlib.closing(Model(*pair, options))) for pair in wanted]
+
+        def compile_one(pair):
+            if time.monotonic() < end:
+                pair[0].compile(pair[1])
+
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            list(pool.map(compile_one, [(model, way) for model in models for way in model.ways]))
+        for model in models:  # a run that is ended meanwhile has their values
+            take(model.rows())
+        for model in models:
+            model.time()
+            take(model.rows())
+            model.close()
 
 
 def read(path):
@@ -187,7 +240,10 @@ def arguments():
     parser.add_argument("--memory", type=float, default=12, help="GiB of private memory for a process")
     parser.add_argument("--seconds", type=float, default=1.5, help="of samples for each way; 0: no times")
     parser.add_argument("--rounds", type=int, default=15, help="turns of all ways")
-    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that compile at a time")
+    parser.add_argument("--threads", type=int, default=0, help="of each process; 0: as many as it takes")
+    parser.add_argument("--hold", action="store_true", help="compile all models before any is timed")
+    parser.add_argument("--budget", type=float, default=float("inf"), help="seconds after which none is begun")
     parser.add_argument("--nice", type=int, default=5)
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
@@ -201,6 +257,10 @@ def main():
         "MLC_CONFIG": "",
         "PYTHONPATH": os.pathsep.join([str(SOURCE / "python"), *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
+    if options.threads:
+        os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(options.threads))
+        if options.device == "cpu":
+            os.environ["MLC_THREADS"] = str(options.threads)
     import breadth_models
     import breadth_table
 
@@ -213,16 +273,25 @@ def main():
             wanted.append((name, ways))
     lock = threading.Lock()
 
-    def one(pair):
-        for row in measure(*pair, options):
+    def take(rows):
+        for row in rows:
             with lock, options.output.open("a") as file:
                 file.write(json.dumps(row) + "\n")
                 known[row["model"], row["way"]] = row
                 parts = [row.get(part, "") or "" for part in ("difference", "ms", "eager_ms", "reasons")]
                 print(f"{row['model']:45} {row['way']:12} {row['verdict']:12}", *parts, flush=True)
 
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(one, wanted))
+    end = time.monotonic() + options.budget
+
+    def one(pair):
+        if time.monotonic() < end:
+            take(measure(*pair, options))
+
+    if options.hold:
+        measure_together(wanted, options, take)
+    else:
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            list(pool.map(one, wanted))
     breadth_table.write(list(known.values()), options.table, options.json)
 
 

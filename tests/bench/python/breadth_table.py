@@ -56,7 +56,7 @@ def quotients(rows):
     eager = {r["model"]: r["eager_ms"] for r in rows if right(r) and r["way"] == "mlc" and "eager_ms" in r}
     for suite in (*SUITES, "all"):
         cells = [suite]
-        for other in ("eager", "inductor", "onnxruntime"):
+        for other in ("eager", "inductor", "inductor-graphs", "onnxruntime"):
             pairs = []
             for (model, way), own in ms.items():
                 peer = eager.get(model) if other == "eager" else ms.get((model, other))
@@ -96,7 +96,7 @@ def text(rows):
         parts += ["", f"Of {of} models that inductor compiles right, mlc compiles {held} right."]
     timed = list(quotients(rows))
     if timed:
-        parts += ["", *lines(["suite", "mlc / eager", "mlc / inductor", "mlc / ONNX Runtime"], timed)]
+        parts += ["", *lines(["suite", *(f"mlc / {peer}" for peer in ("eager", *list(NAMES.values())[1:]))], timed)]
     why = list(reasons(rows))
     if why:
         parts += ["", *lines(["why a graph runs in eager mode", "models", "which"], why)]

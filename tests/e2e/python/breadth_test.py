@@ -67,11 +67,23 @@ class BreadthTest(unittest.TestCase):
     def measure(self, name, limit=60.0):
         return self.measured(name, ["mlc"], 0, limit)[0]
 
+    def options(self, **others):
+        plain = {"memory": 1, "nice": 0, "seconds": 0.1, "rounds": 3, "limit": 60.0, "device": "cpu"}
+        return argparse.Namespace(**plain | {"jobs": 2, "budget": float("inf")} | others)
+
     def measured(self, name, ways, seconds, limit=60.0):
-        options = argparse.Namespace(
-            memory=1, nice=0, seconds=seconds, rounds=3, limit=limit, device="cpu"
-        )
-        return breadth.measure(name, ways, options)
+        return breadth.measure(name, ways, self.options(seconds=seconds, limit=limit))
+
+    def together(self, names, **others):
+        """The rows in the order in which they are taken."""
+        taken = []
+
+        def take(rows):
+            taken.extend(dict(one) for one in rows)
+
+        wanted = [(name, ["mlc", "inductor"]) for name in names]
+        breadth.measure_together(wanted, self.options(**others), take)
+        return taken
 
     def test_all_ways_are_timed_beside_eager_mode(self):
         mlc, inductor = self.measured("good", ["mlc", "inductor"], 0.1)
@@ -81,6 +93,18 @@ class BreadthTest(unittest.TestCase):
             self.assertEqual((one["verdict"], "ms" in one), ("whole", False))
         rows = self.measured("missing", ["mlc", "inductor"], 0.1)
         self.assertEqual([one["verdict"] for one in rows], ["no model"] * 2)
+
+    def test_no_model_is_timed_before_all_are_compiled(self):
+        rows = self.together(["good", "missing", "fragile", "better"])
+        self.assertEqual([one["model"] for one in rows[:8:2]], ["good", "missing", "fragile", "better"])
+        self.assertFalse(any("ms" in one for one in rows[:8]))
+        timed = {(one["model"], one["way"]): one.get("ms") for one in rows[8:]}
+        self.assertEqual((timed["better", "mlc"], timed["better", "inductor"]), (1.0, 2.0))
+        self.assertEqual(timed["fragile", "inductor"], None)
+        self.assertEqual([one["verdict"] for one in rows if one["model"] == "missing"], ["no model"] * 4)
+
+    def test_no_model_is_begun_after_the_budget(self):
+        self.assertEqual(self.together(["good"], budget=-1.0), [])
 
     def test_a_record_is_a_line_of_the_process(self):
         record = self.measure("good")
@@ -137,7 +161,7 @@ class BreadthTest(unittest.TestCase):
             "| torchvision | mlc | 1 | 0 | 0 | 0 | 1 | 0 |  |",
             "| all | mlc | 4 | 1 | 1 | 1 | 1 | 1 | 1.0e-06 |",
             "Of 2 models that inductor compiles right, mlc compiles 1 right.",
-            "| timm | 0.25 (1) | 0.50 (1) |  |",
+            "| timm | 0.25 (1) | 0.50 (1) |  |  |",
             "| no \\| operator | 1 | timm/b |",
             "| other values: 0.5 | 1 | timm/c |",
         ):
