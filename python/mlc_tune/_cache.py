@@ -93,16 +93,21 @@ def key(
     external: Set[str],
     options: Sequence[str],
     log: str,
+    kernels: Callable[[], str],
 ) -> str:
     """The name of a library: SHA-256 of all that it depends on.
 
     `external` are files with weights below the folder `beside`. `log` is the path of a tuning log,
-    which counts by its size and time.
+    which counts by its size and time. A server counts by what `kernels` gives: the text of the
+    kernels that it has for the model.
     """
     digest = hashlib.sha256()
     settings = _settings()
     if not log and (set_log := re.search(r'^log = "(.+?)"', settings, re.M)):
         log = set_log[1]
+    set_server = not log and re.search(r"^server = ", settings, re.M)
+    if set_server or any(option.startswith("--server=") for option in options):
+        _add(digest, kernels().encode("utf-8", "surrogateescape"))
     for part in (FORMAT, _compiler(), machine(), settings, *options):
         _add(digest, part.encode("utf-8", "surrogateescape"))
     _add(digest, model)

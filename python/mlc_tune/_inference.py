@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _cache, _onnx_file
-from ._compile import compile_flags, run_compile
+from ._compile import compile_flags, kernel_text, run_compile
 from ._errors import ConfigurationError, DataError, InputError, UnavailableError, UsageError
 from ._io_binding import IOBinding
 from ._library import Library
@@ -106,7 +106,11 @@ class _Source:
     def key(self, options: Sequence[str], log: str) -> str:
         beside = os.path.dirname(os.path.abspath(self.path)) if self.path else os.getcwd()
         external = self.file.external if self.path else set()
-        return _cache.key(self.read(), beside, external, options, log)
+
+        def kernels() -> str:
+            return kernel_text(self._data if self.path is None else self.path, options)
+
+        return _cache.key(self.read(), beside, external, options, log, kernels)
 
     def compile(self, options: Sequence[str], folder: str) -> None:
         before = hashlib.sha256(self.read()).digest()

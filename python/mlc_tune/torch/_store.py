@@ -9,7 +9,7 @@ import os
 import torch
 
 from .. import _cache, _onnx_file
-from .._compile import run_compile
+from .._compile import kernel_text, run_compile
 from .._errors import ConfigurationError, DataError
 from .._library import Library
 from .._temporary import TemporaryFolder
@@ -52,7 +52,14 @@ class Source:
             into(folder)
             return load(folder, owner=made)
         facts = [*flags, facts_of(device)]
-        name = _cache.key(self._data(), self._folder.path, self._external, facts, options.log or "")
+        name = _cache.key(
+            self._data(),
+            self._folder.path,
+            self._external,
+            facts,
+            options.log or "",
+            lambda: kernel_text(self.path, flags),
+        )
         folder, owner = _cache.library(name, into)
         try:
             return load(folder, owner=owner)

@@ -276,6 +276,20 @@ class InferenceTest(PackageTest):
         self.assert_close(session.run(None, {"x": self.x})[0], expected_product(self.x))
         self.assertGreater(library.stat().st_size, 1000)
 
+    def test_a_server_counts_by_the_kernels_that_it_has(self):
+        def key(options, kernels):
+            return _cache.key(b"model", self.folder, set(), options, "", kernels)
+
+        def without_a_server():
+            self.fail("nothing is asked")
+
+        alone = key(["--target=cpu"], without_a_server)
+        keys = [key(["--server=lab:1"], lambda text=text: text) for text in ("a", "b", "a")]
+        self.assertEqual(keys[0], keys[2])
+        self.assertEqual(len({alone, *keys}), 3)
+        with mock.patch.dict(os.environ, MLC_SERVER="lab:1"):
+            self.assertNotEqual(key([], lambda: "a"), key([], lambda: "b"))
+
     def assert_works_without_cache(self, text):
         with self.assertWarnsRegex(mlc_tune.CacheWarning, text):
             session = ort.InferenceSession(self.path, ONE_THREAD)
