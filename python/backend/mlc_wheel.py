@@ -22,7 +22,7 @@ import zlib
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 # A server is set up from the bundle; without it the wheel stays small.
 PROGRAMS = ("mlc-tune", "mlc-compile", "mlc-run", "mlc-log", "mlc-worker")
-PLATFORM = "manylinux_2_36_x86_64"
+PLATFORM = "manylinux_2_35_x86_64"
 # Runs the program of the package without importing it, which would import NumPy.
 SCRIPT = """#!python
 import importlib.util

@@ -254,8 +254,10 @@ PYTHON_ALLOWED = {
     "trees": "errors",
     "tune": "constants errors options programs progress",
     # A folder of its own, which also imports PyTorch.
-    "torch.__init__": "errors programs torch.aot torch.graph torch.options torch.reasons torch.tune",
+    "torch.__init__": (
+        "errors programs torch.aot torch.background torch.graph torch.options torch.reasons torch.tune"),
     "torch.aot": "compile errors library onnx_file programs torch.device torch.export torch.reasons torch.store",
+    "torch.background": "errors options torch.plan torch.tune tune",
     "torch.device": "cuda library session torch.reasons",
     "torch.export": "torch.reasons torch.store",
     "torch.graph": "errors library torch.device torch.export torch.options torch.plan torch.reasons",
@@ -266,7 +268,7 @@ PYTHON_ALLOWED = {
     "torch.reasons": "",
     "torch.store": "cache compile errors library onnx_file temporary torch.device torch.options",
     "torch.tune": (
-        "errors options programs progress torch.graph torch.options torch.plan torch.store tune"),
+        "errors options programs progress torch.graph torch.options torch.plan tune"),
 }
 OPTIONAL = {"ml_dtypes", "onnx", "pandas", "tf2onnx", "tqdm"}
 # Arrows that close a cycle, with the reason why each may: (from, to): reason. Any other is an error.

@@ -21,12 +21,13 @@ import torch as _torch
 from .. import _programs
 from .._errors import UnavailableError, UsageError
 from ._aot import compile_aot
+from ._background import Tuning, submit
 from ._graph import MOST_PLANS, Graph
 from ._options import options_of
 from ._reasons import EagerWarning
 from ._tune import tune
 
-__all__ = ["EagerWarning", "MOST_PLANS", "backend", "compile_aot", "tune"]
+__all__ = ["EagerWarning", "MOST_PLANS", "Tuning", "backend", "compile_aot", "submit", "tune"]
 
 
 def backend(

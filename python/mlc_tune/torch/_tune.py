@@ -15,13 +15,13 @@ from .._tune import TuneResult
 from ._graph import Graph, live_graphs
 from ._options import options_of
 from ._plan import Plan
-from ._store import Source
 
 
-def _plans_of(
-    model: Any, inputs: Sequence[Any], named: Mapping[str, Any], **options: Any
+def plans_of(
+    model: Any, inputs: Sequence[Any], named: Mapping[str, Any], options: Mapping[str, Any]
 ) -> List[Plan]:
-    """Runs the model, and returns a plan for each of its graphs that a library can run."""
+    """Runs the model, and returns a plan for each of its graphs that a library can run.
+    NoResultError if there is none."""
     checked = options_of(options)
     graphs: List[Graph] = []
 
@@ -34,7 +34,10 @@ def _plans_of(
     with torch.no_grad():
         for _ in range(2):  # a graph that writes its weights has a plan after the second call
             compiled(*inputs, **named)
-    return list({plan.digest: plan for graph in graphs for plan in graph.plans}.values())
+    plans = list({plan.digest: plan for graph in graphs for plan in graph.plans}.values())
+    if not plans:
+        raise NoResultError("no graph of the model can be tuned: warnings say why")
+    return plans
 
 
 def tune(
@@ -61,9 +64,7 @@ def tune(
     if (log is None) == (server is None):
         raise UsageError("give 'log' or 'server': where the results of tuning are kept")
     choices: Dict[str, Any] = {"target": target, "precision": precision, "threads": threads}
-    plans = _plans_of(model, example_inputs, dict(example_kwargs or {}), **choices)
-    if not plans:
-        raise NoResultError("no graph of the model can be tuned: warnings say why")
+    plans = plans_of(model, example_inputs, dict(example_kwargs or {}), choices)
     results = []
     for plan in plans:
         assert plan.source is not None
@@ -82,16 +83,15 @@ def tune(
                 threads=chosen.threads,
             )
         )
-        _improve(plan, plan.source, log, server)
+        improve(plan, log, server)
     return results
 
 
-def _improve(
-    tuned: Plan, source: Source, log: Optional[PathLike], server: Optional[ServerLike]
-) -> None:
+def improve(tuned: Plan, log: Optional[PathLike], server: Optional[ServerLike]) -> None:
     """Compiles a graph again, and lets all equal graphs run the new library."""
+    assert tuned.source is not None
     better = options_of({"log": log, "server": server})
     options = tuned.options.tuned_by(better.log, better.server)
-    library = source.library(options, tuned.device)
+    library = tuned.source.library(options, tuned.device)
     for graph in live_graphs():
-        graph.improve(source.digest, options, library, tuned.device)
+        graph.improve(tuned.digest, options, library, tuned.device)

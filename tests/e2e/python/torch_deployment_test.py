@@ -14,6 +14,7 @@ import tempfile
 import threading
 import unittest
 import zipfile
+from unittest import mock
 
 import place
 # First: it ends the test where torch is missing.
@@ -24,6 +25,8 @@ from torch import nn
 
 import mlc_tune
 import mlc_tune.torch
+from mlc_tune import _programs
+from mlc_tune.torch import _background
 
 
 class OptionTest(TorchTest):
@@ -255,6 +258,56 @@ class TuningTest(TorchTest):
             )
             self.assert_same(compiled(x[:9]), model(x[:9]))
             self.assertIsNot(runs[-1].library, before)
+
+    def test_jobs_of_a_server_give_libraries_while_the_model_runs(self):
+        address, target = self.start_lab()
+        model, x = Perceptron(40).eval(), torch.randn(16, 4)
+        options = {"threads": 1, "server": address, "target": target}
+        compiled = torch.compile(model, backend="mlc", options=options)
+        with torch.no_grad(), library_runs() as runs, mock.patch.object(_background, "_PAUSE", 0.1):
+            for _ in range(2):
+                compiled(x)
+            before = runs[-1].library
+            tuning = mlc_tune.torch.submit(compiled, (x,), trials=4, **options)
+            self.assert_same(compiled(x), model(x))
+            (result,) = tuning.wait(timeout=120)
+            self.assertEqual((result.state, result.job), ("done", tuning.jobs[0].id))
+            self.assertTrue(tuning.done())
+            self.assert_same(compiled(x), model(x))
+            self.assertIsNot(runs[-1].library, before)
+            tuned = runs[-1].library.path
+            # A later process asks the same server, and gets what is now its best.
+            torch.compiler.reset()
+            again = torch.compile(model, backend="mlc", options=options)
+            for _ in range(2):
+                self.assert_same(again(x), model(x))
+            self.assertEqual(runs[-1].library.path, tuned)
+
+            endless = mlc_tune.torch.submit(Perceptron(48).eval(), (x,), trials=10**6, **options)
+            with self.assertRaises(TimeoutError):
+                endless.wait(timeout=0.01)
+            endless.cancel()
+            with self.assertRaises(mlc_tune.CancelledError):
+                endless.wait(timeout=120)
+
+    def start_lab(self):
+        """A server with a worker: its address, and the target."""
+        folder = tempfile.mkdtemp(dir=place.SCRATCH)
+        address = f"unix:{folder}/socket"
+        words = self.enterContext(open(folder + "/words", "w"))
+        server = [place.BIN / "mlc-server", "--log", folder + "/server.db", "--listen", address]
+        worker = [place.BIN / "mlc-worker", "--server", address, "--state", folder + "/state"]
+        os.mkdir(folder + "/state")
+        for program in (server, [*worker, "--threads", "1", "--builders", "1"]):
+            process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=words, text=True)
+            self.addCleanup(process.communicate)
+            self.addCleanup(process.terminate)
+            if program == server:
+                self.assertIn("listening", process.stdout.readline())
+        ask = ["workers", f"--server={address}", "--json"]
+        while not _programs.run_json("mlc-tune", ask)["workers"]:
+            self.assertIsNone(process.poll())
+        return address, "cpu"
 
     def test_what_cannot_be_tuned_is_said(self):
         with self.assertRaisesRegex(mlc_tune.UsageError, "'log' or 'server'"):

@@ -22,7 +22,7 @@ code=0
 "$source/deploy/wheel.sh" --build "$build" "$work/dist" || code=$?
 ((code != 78)) || skip "the programs need a newer C library than the wheel's: it is made on Debian 12"
 ((code == 0)) || fail "wheel.sh ended with $code"
-wheel=$(echo "$work"/dist/mlc_tune-*-py3-none-manylinux_2_36_x86_64.whl)
+wheel=$(echo "$work"/dist/mlc_tune-*-py3-none-manylinux_2_35_x86_64.whl)
 size=$(stat -c %s "$wheel")
 ((size <= limit)) || fail "the wheel has $size bytes, more than $limit"
 $python -m zipfile -t "$wheel" | grep -q 'Done testing' || fail "the wheel is damaged"
