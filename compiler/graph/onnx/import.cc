@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "compiler/graph/onnx/dim_sums.h"
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/onnx/importer.h"
 #include "compiler/graph/onnx/parse.h"
@@ -20,14 +21,28 @@ Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options,
   const Preflight preflight = MLC_TRY(CheckModel(model, options.max_nodes));
   MLC_TRY(UnsupportedStatus(preflight.unsupported));
   ExternalFiles external(path);
+  ImportOptions with_sums = options;
+  if (options.sums.empty()) {
+    const auto sums = FindSums(model, preflight.functions, file, external, options);
+    if (!sums.empty()) with_sums.sums = sums.front();  // any of them has the size
+  }
   if (options.folds != nullptr) options.folds->Begin();
-  Importer importer(model, preflight.functions, file, external, options);
+  Importer importer(model, preflight.functions, file, external, with_sums);
   Graph graph = MLC_TRY(importer.Run(counted));
   if (files != nullptr) {
     *files = external.Opened();
     files->push_back(file);
   }
   return graph;
+}
+
+Result<std::vector<DimSum>> FindDimSums(const std::string& path, const ImportOptions& options) {
+  const MappedFileRef file = MLC_TRY(OpenModelFile(path));
+  const ModelMessage model = MLC_TRY(ParseModel(file->bytes(), ParseLimits{}));
+  const Preflight preflight = MLC_TRY(CheckModel(model, options.max_nodes));
+  MLC_TRY(UnsupportedStatus(preflight.unsupported));
+  ExternalFiles external(path);
+  return FindSums(model, preflight.functions, file, external, options);
 }
 
 Result<std::vector<UnsupportedOperator>> ListUnsupportedOperators(const std::string& path) {

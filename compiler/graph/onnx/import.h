@@ -25,6 +25,9 @@ struct ImportOptions {
   // Sizes of symbolic dimensions by name; an unnamed one is "INPUT:AXIS". A name that the model
   // does not have is an error.
   std::map<std::string, int64_t> dims;
+  // Dimensions without a size that are sums of others with one. ImportOnnx finds those that are
+  // missing (FindDimSums).
+  std::map<std::string, std::vector<std::string>> sums;
   // Inputs with known values. They become constants instead of inputs of the graph.
   std::map<std::string, TensorDataRef> bound_inputs;
   // Results whose shape depends on data have room for the most elements that there may be. Without
@@ -61,6 +64,13 @@ struct CountedShape {
 Result<Graph> ImportOnnx(const std::string& path, const ImportOptions& options,
                          std::vector<std::shared_ptr<const MappedFile>>* files = nullptr,
                          std::vector<CountedShape>* counted = nullptr);
+
+// What the one dimension of inputs without a size may be, such as the keys of a cache with the new
+// ones: sums of two others that make outputs as long as the model declares, by its name or by the
+// spelt sum. Empty: no sum does, or another number of dimensions has no size.
+// Errors as ImportOnnx's for broken files.
+Result<std::vector<std::map<std::string, std::vector<std::string>>>> FindDimSums(
+    const std::string& path, const ImportOptions& options);
 
 // An operator that the importer cannot lower, and where the model uses it.
 struct UnsupportedOperator {

@@ -1,7 +1,9 @@
 #include "compiler/graph/onnx/importer.h"
 
+#include <optional>
 #include <utility>
 
+#include "compiler/graph/onnx/dim_sums.h"
 #include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/onnx/tensor.h"
 
@@ -182,8 +184,8 @@ Result<int64_t> Importer::SizeOfDim(const ValueMessage& input, size_t axis) {
   if (dim.has_value && dim.value >= 0) return dim.value;
   const std::string unnamed = std::string(input.name) + ":" + std::to_string(axis);
   const std::string name = dim.param.empty() ? unnamed : std::string(dim.param);
-  const auto bound = options_.dims.find(name);
-  if (bound == options_.dims.end()) {
+  const std::optional<int64_t> size = SizeOfName(name, options_, used_dims_);
+  if (!size) {
     if (notes_ != nullptr) {
       notes_->AddSize(input.name, name);
       return 1;
@@ -192,9 +194,8 @@ Result<int64_t> Importer::SizeOfDim(const ValueMessage& input, size_t axis) {
                            Quote(name) + ": give its size with --dim " + Printable(name) +
                            "=<size>");
   }
-  used_dims_.insert(name);
-  if (bound->second < 1) return InvalidArgument("--dim " + Printable(name) + " must be positive");
-  return bound->second;
+  if (*size < 0) return InvalidArgument("--dim " + Printable(name) + " must not be negative");
+  return *size;
 }
 
 Result<TensorType> Importer::TypeOfInput(const ValueMessage& input) {
