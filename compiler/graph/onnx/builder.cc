@@ -317,6 +317,12 @@ ValueId Builder::Softmax(ValueId x, int64_t axis) {
   return Add(std::move(value));
 }
 
+ValueId CountedFrom(Builder& b, ValueId numbers, int64_t start) {
+  const ValueId first = b.IntScalar(start);
+  if (!b.ok() || b.folds_ == nullptr || !b.folds_->keeps_starts()) return b.Plus(numbers, first);
+  return b.graph_->Pointwise(ScalarOp::kAdd, {numbers, first});
+}
+
 ValueId SumsOfBytes(Builder& b, ValueId product) {
   if (!b.ok()) return kNoValue;
   const Value node = (*b.graph_)[product];

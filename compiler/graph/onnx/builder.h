@@ -92,6 +92,8 @@ class Builder {
 
  private:
   friend ValueId SumsOfBytes(Builder& b, ValueId product);
+  friend ValueId CountedFrom(Builder& b, ValueId numbers, int64_t start);
+  friend bool ReadsSeveralSizes(const Builder& b) { return b.folds_ != nullptr; }
   friend DType StoredTypeOf(const Builder& b, ValueId id);
   friend void RememberStoredType(Builder& b, ValueId id, DType dtype);
 
@@ -103,6 +105,12 @@ class Builder {
   Status status_;
   std::map<ValueId, DType> stored_types_;
 };
+
+// Whether the model is read at other sizes, too, at which it is to have the same nodes.
+bool ReadsSeveralSizes(const Builder& b);
+
+// Numbers i64 plus a start that may be another one at another size (Folds::keeps_starts).
+ValueId CountedFrom(Builder& b, ValueId numbers, int64_t start);
 
 // The product of centred bytes in i32, exactly (byte_product.h); kNoValue if it is none that has
 // kernels.

@@ -10,6 +10,11 @@ namespace mlc::graph::onnx {
 
 class Folds {
  public:
+  // `keeps_starts`: positions that count from a number stay a sum of it and of 0, 1, ..., and what
+  // is computed of them stays nodes. So a length that they count from can be given at run time.
+  explicit Folds(bool keeps_starts = false) : keeps_starts_(keeps_starts) {}
+  bool keeps_starts() const { return keeps_starts_; }
+
   // A read begins.
   void Begin() {
     is_first_ = !was_read_;
@@ -25,6 +30,7 @@ class Folds {
 
  private:
   bool was_read_ = false;
+  const bool keeps_starts_;
   bool is_first_ = false;
   size_t next_ = 0;
   std::vector<bool> small_;

@@ -146,14 +146,15 @@ ValueId Visible(OpContext& c, const Heads& heads) {
   const int64_t keys = b.Dim(heads.k, 2);
   if (!causal && left < 0 && right < 0 && !c.Has(6)) return kNoValue;
   const ValueId key = Numbered(b, keys);
-  ValueId offset = b.IntScalar(heads.past);
+  const ValueId places = b.Reshape(Numbered(b, queries), {queries, 1});
+  ValueId query = kNoValue;
   ValueId visible = kNoValue;
   if (c.Has(6)) {
     const ValueId valid = b.Reshape(b.Cast(c.In(6), DType::kI64), {b.Dim(heads.q, 0), 1, 1, 1});
     visible = b.Apply(ScalarOp::kLess, {key, valid});
-    if (!c.Has(4)) offset = b.Minus(valid, b.IntScalar(queries));
+    if (!c.Has(4)) query = b.Plus(places, b.Minus(valid, b.IntScalar(queries)));
   }
-  const ValueId query = b.Plus(b.Reshape(Numbered(b, queries), {queries, 1}), offset);
+  if (query == kNoValue) query = CountedFrom(b, places, heads.past);
   if (causal) visible = And(b, visible, b.Apply(ScalarOp::kLessEqual, {key, query}));
   if (left >= 0) {
     const ValueId first = b.Minus(query, b.IntScalar(std::min(left, kMaxLength)));

@@ -1,6 +1,7 @@
 // Operators whose results are known at import: constants, and the shapes of values.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/tables.h"
@@ -70,6 +71,10 @@ void RangeOfInts(OpContext& c, DType dtype) {
   const long double count = std::ceil(span / static_cast<long double>(delta[0]));
   if (count > static_cast<long double>(kMaxRange)) return c.Fail("a range is too long");
   Dims values(count > 0 ? static_cast<size_t>(count) : 0);
+  if (delta[0] == 1) {
+    std::iota(values.begin(), values.end(), 0);
+    return c.Out(c.b.Cast(CountedFrom(c.b, c.b.IntVector(values), start[0]), dtype));
+  }
   int64_t next = start[0];
   for (int64_t& value : values) {
     value = next;

@@ -42,7 +42,9 @@ struct GroupedHeads {
   int64_t total = 0;       // the most keys of a batch, with the new ones
   int64_t capacity = 0;    // positions of the cache that comes out
   bool is_prompt = false;  // the first tokens: nothing is cached yet
-  ValueId q = kNoValue;    // [batch, heads, sequence, size], as all three
+  // All that is cached counts, and what comes out is exactly longer by the new tokens.
+  bool grows = false;
+  ValueId q = kNoValue;  // [batch, heads, sequence, size], as all three
   ValueId k = kNoValue;
   ValueId v = kNoValue;
   ValueId first = kNoValue;  // the position of each batch's first query: i64[batch, 1]
@@ -113,7 +115,6 @@ void ReadLengths(OpContext& c, GroupedHeads& heads) {
     return c.Fail("total_sequence_length=" + std::to_string(total[0]) + " is less than the " +
                   std::to_string(heads.queries) + " tokens of the query");
   }
-  heads.is_prompt = total[0] == heads.queries;
   heads.total = total[0];
   int64_t cached = 0;
   if (c.Has(kPastKey)) {
@@ -123,6 +124,11 @@ void ReadLengths(OpContext& c, GroupedHeads& heads) {
       return c.Fail("past keys and values must be [batch, kv_num_heads, positions, head size]");
     }
   }
+  // Of one sequence, the most keys are its keys. Reads at several sizes are to have the same nodes,
+  // also where nothing is cached.
+  heads.grows = ReadsSeveralSizes(b) && heads.batch == 1 && c.Has(kPastKey) &&
+                cached + heads.queries == total[0];
+  heads.is_prompt = !heads.grows && total[0] == heads.queries;
   if (!heads.is_prompt && cached + heads.queries < total[0]) {
     return c.Fail("the cache holds " + std::to_string(cached) +
                   " positions, too few for total_sequence_length=" + std::to_string(total[0]));
@@ -185,6 +191,7 @@ ValueId Cached(OpContext& c, const GroupedHeads& heads, int past, ValueId added)
   if (!c.ok()) return kNoValue;
   const Dims dims = b.DimsOf(added);
   const int64_t cached = c.Has(past) ? b.Dim(c.In(past), 2) : 0;
+  if (heads.grows) return b.Concat({c.In(past), added}, 2);
   if (heads.is_prompt) {
     if (cached <= heads.queries) return added;
     const int64_t rest = cached - heads.queries;
@@ -293,7 +300,10 @@ void GroupQueryAttention(OpContext& c) {
   if (!c.ok()) return;
   c.Out(keys, 1);
   c.Out(values, 2);
-  if (!heads.is_prompt) {
+  if (heads.grows) {
+    heads.k = keys;
+    heads.v = values;
+  } else if (!heads.is_prompt) {
     heads.k = c.b.SliceAxis(keys, 2, 0, heads.total);
     heads.v = c.b.SliceAxis(values, 2, 0, heads.total);
   }
