@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/graph/ranged/growing_cache.h"
 #include "compiler/graph/shape.h"
 #include "compiler/graph/tensor_io.h"
 
@@ -182,6 +183,9 @@ class Masks {
 
   // Elements behind the operand move to its end. REQUIRES: its needs come by ascending operand.
   Status Join(const Need& need, int length) {
+    if (IsGrowingCache(graph_, need.node)) {
+      return WriteBehind(graph_, need.node, MLC_TRY(Length(length))).status();
+    }
     const auto axis = static_cast<size_t>(need.axis);
     Joined& joined = joined_.try_emplace(need.node, Joined{need.node, 0, kNoValue}).first->second;
     int64_t known = 0;  // of the operands before, that have all their elements

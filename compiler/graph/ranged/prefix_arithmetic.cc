@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/graph/ranged/prefix_rules.h"
+#include "compiler/graph/tensor_io.h"
 
 namespace mlc::graph::prefix {
 
@@ -47,11 +48,30 @@ std::optional<double> NeutralOf(const std::string& kind, bool is_float) {
   return kind == "min" ? kInfinity : -kInfinity;
 }
 
+bool IsZero(const Value& value) {
+  if (value.op != Op::kConstant) return false;
+  if (value.data == nullptr) return value.Float("value") == 0;
+  return value.type.NumElements() == 1 && ReadDoubles(*value.data).front() == 0;
+}
+
+// Of a selection between what is zero beyond the length and zero, such as that of weights of which
+// none counted.
+uint32_t ZeroBeyondBoth(const NodePair& pair) {
+  uint32_t zero = ~uint32_t{0};
+  for (int k = 1; k < 3; ++k) {
+    if (IsZero(pair.exact_operand(k))) continue;
+    const bool is_whole = pair.padded_operand(k).type.dims == pair.padded().type.dims;
+    zero &= is_whole ? pair.ZeroBeyond(k) : 0;
+  }
+  return zero;
+}
+
 }  // namespace
 
 Status ProvePointwise(const NodePair& pair) {
   for (int k = 0; k < pair.operand_count(); ++k) MLC_TRY(CheckBroadcast(pair, k, 0));
   const ScalarOp op = pair.exact().scalar;
+  if (op == ScalarOp::kSelect) pair.SetZeroBeyond(ZeroBeyondBoth(pair));
   const bool divides = op == ScalarOp::kDiv || op == ScalarOp::kMod;
   if (divides && !IsFloat(pair.exact_operand(1).type.dtype) && pair.any_differs(1)) {
     return pair.Refuse("it divides by whole numbers that may be zero beyond the length");
