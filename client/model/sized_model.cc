@@ -10,16 +10,17 @@ Result<SizedModel> SizedModel::Open(const std::string& path, const DimSizes& siz
                                     const Constants& constants) {
   SizedModel model(path, sizes, constants);
   if (!sizes.ranged()) return model;
-  model.import_.bound_inputs = constants;
+  graph::onnx::ImportOptions import;
+  import.bound_inputs = constants;
   for (size_t d = 0; d < sizes.varying.size(); ++d) {
     model.dims_.push_back({sizes.varying[d], sizes.dims[d].sizes, sizes.dims[d].classes});
   }
   for (const auto& [name, size] : sizes.combinations.front()) {
     if (std::ranges::find(sizes.varying, name) == sizes.varying.end()) {
-      model.import_.dims[name] = size;
+      import.dims[name] = size;
     }
   }
-  model.ranged_ = MLC_TRY(front::ReadRangedModel(path, model.import_, model.dims_));
+  model.ranged_ = MLC_TRY(front::ReadRangedModel(path, import, model.dims_));
   return model;
 }
 
@@ -33,11 +34,11 @@ Result<front::Model> SizedModel::Take(size_t at) {
 
 std::vector<std::vector<int64_t>> SizedModel::SmallerSizes(size_t at) const {
   if (!ranged_) return {};
-  return front::SmallerSizes(dims_, ranged_->classes[at]);
+  return front::SmallerSizes(dims_, *ranged_, at);
 }
 
 Result<front::Model> SizedModel::TakeSmaller(size_t at, const std::vector<int64_t>& smaller) const {
-  return front::ReadSmaller(path_, import_, dims_, *ranged_, at, smaller);
+  return front::ReadSmaller(path_, dims_, *ranged_, at, smaller);
 }
 
 }  // namespace mlc::client

@@ -41,9 +41,7 @@ class SizedModel {
 
   std::string path_;
   DimSizes sizes_;
-  // With a range: the dimensions that vary, and the sizes of the others.
-  std::vector<front::RangedDim> dims_;
-  graph::onnx::ImportOptions import_;
+  std::vector<front::RangedDim> dims_;  // with a range: the dimensions that vary
   Constants constants_;
   std::optional<front::RangedModel> ranged_;
 };

@@ -8,200 +8,11 @@
 
 #include "compiler/front/same_constants.h"
 #include "compiler/graph/onnx/folds.h"
-#include "compiler/graph/ranged/length_masks.h"
 #include "compiler/graph/ranged/prefix.h"
 
 namespace mlc::front {
 
 namespace {
-
-using Sizes = std::vector<int64_t>;
-
-constexpr size_t kMostChecked = 4096;
-
-// All combinations of one number of each list, in ascending order.
-std::vector<Sizes> Combinations(const std::vector<Sizes>& lists) {
-  std::vector<Sizes> all = {{}};
-  for (const Sizes& list : lists) {
-    std::vector<Sizes> longer;
-    for (const Sizes& before : all) {
-      for (const int64_t size : list) {
-        longer.push_back(before);
-        longer.back().push_back(size);
-      }
-    }
-    all = std::move(longer);
-  }
-  return all;
-}
-
-std::string TextOf(const std::vector<RangedDim>& dims, const Sizes& sizes) {
-  std::string text;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    text += (d == 0 ? "" : ", ") + dims[d].name + "=" + std::to_string(sizes[d]);
-  }
-  return text;
-}
-
-// By dimension: the sizes that run in a class.
-std::vector<Sizes> ListsIn(const std::vector<RangedDim>& dims, const Sizes& classes) {
-  std::vector<Sizes> lists;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    const Sizes& ends = dims[d].classes;
-    const auto own = std::ranges::find(ends, classes[d]);
-    const int64_t above = own == ends.begin() ? 0 : *(own - 1);
-    Sizes& list = lists.emplace_back();
-    for (const int64_t size : dims[d].sizes) {
-      if (size > above && size <= classes[d]) list.push_back(size);
-    }
-  }
-  return lists;
-}
-
-// Lengths of the axes of ports at every size.
-class PortLengths {
- public:
-  void Add(const Sizes& sizes, const graph::Graph& graph) {
-    sizes_.push_back(sizes);
-    AddPorts(graph, graph.Inputs(), inputs_);
-    AddPorts(graph, graph.outputs(), outputs_);
-  }
-
-  Status Fit(const graph::Graph& graph, graph::RangeForms& forms) const {
-    MLC_TRY(FitPorts(sizes_, inputs_, forms.inputs,
-                     [&](size_t i) { return "input '" + graph[graph.Inputs()[i]].name + "'"; }));
-    return FitPorts(sizes_, outputs_, forms.outputs,
-                    [&](size_t i) { return "output '" + graph.output_names()[i] + "'"; });
-  }
-
- private:
-  using Ports = std::vector<std::vector<std::vector<int64_t>>>;  // by port, axis, size
-
-  static void AddPorts(const graph::Graph& graph, const std::vector<graph::ValueId>& ids,
-                       Ports& ports) {
-    ports.resize(ids.size());
-    for (size_t i = 0; i < ids.size(); ++i) {
-      const std::vector<int64_t>& dims = graph[ids[i]].type.dims;
-      ports[i].resize(dims.size());
-      for (size_t a = 0; a < dims.size(); ++a) ports[i][a].push_back(dims[a]);
-    }
-  }
-
-  template <typename NameOf>
-  static Status FitPorts(const std::vector<Sizes>& sizes, const Ports& ports,
-                         std::vector<graph::RangeForms::Axes>& forms, const NameOf& name) {
-    for (size_t i = 0; i < ports.size(); ++i) {
-      graph::RangeForms::Axes& axes = forms.emplace_back();
-      for (const std::vector<int64_t>& lengths : ports[i]) {
-        const std::optional<graph::SizeForm> form = graph::FitForm(sizes, lengths);
-        if (!form) {
-          return Unimplemented("the shape of " + name(i) +
-                               " is not a sum of multiples of the sizes: give a list of sizes, "
-                               "not a range");
-        }
-        axes.push_back(*form);
-      }
-    }
-    return {};
-  }
-
-  // The least ones first, as FitForm wants it.
-  std::vector<Sizes> sizes_;
-  Ports inputs_;
-  Ports outputs_;
-};
-
-// A gather would read all of a concatenation once more, such as a cache.
-Status JoinStatus(const graph::Value& node) {
-  return Unimplemented("node '" + node.name +
-                       "' (concat): an operand lies behind one whose length "
-                       "varies along the axis");
-}
-
-// A combination of classes, and the sizes that run in it.
-class ClassReader {
- public:
-  ClassReader(const std::string& path, graph::onnx::ImportOptions import,
-              const std::vector<RangedDim>& dims, std::shared_ptr<graph::onnx::Folds> folds)
-      : path_(path), import_(std::move(import)), dims_(dims) {
-    import_.folds = std::move(folds);
-  }
-
-  Result<Model> Read(const Sizes& sizes) const {
-    graph::onnx::ImportOptions import = import_;
-    for (size_t d = 0; d < dims_.size(); ++d) import.dims[dims_[d].name] = sizes[d];
-    Result<Model> model = ReadModel(path_, import);
-    if (!model.ok()) return model.status().WithPrefix("with " + TextOf(dims_, sizes));
-    if (model->counted.count > 0) {
-      return Unimplemented(
-          "shapes that depend on data do not go with a range of sizes: give a list of sizes, as "
-          "in " +
-          dims_.front().name + "=1,8,32");
-    }
-    return model;
-  }
-
-  // Proves all sizes of the class, and adds its ports at each of them.
-  Result<std::vector<graph::MaskedNeed>> Prove(const Model& padded, const Sizes& classes,
-                                               PortLengths& ports,
-                                               std::vector<graph::SizeForm>& lengths) const {
-    const std::vector<Sizes> sizes = Combinations(ListsIn(dims_, classes));
-    std::map<graph::Need, std::vector<int64_t>> found;
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      if (sizes[i] == classes) {
-        ports.Add(sizes[i], padded.graph);
-        continue;
-      }
-      // One at a time: a range has thousands.
-      const Model exact = MLC_TRY(Read(sizes[i]));
-      ports.Add(sizes[i], exact.graph);
-      Result<graph::Needs> needs =
-          graph::ProvePrefix(exact.graph, padded.graph, SameOfFiles(exact, padded));
-      if (!needs.ok()) return Refused(needs.status(), sizes[i], classes);
-      for (const auto& [need, length] : *needs) {
-        if (need.kind == graph::Need::Kind::kJoin) {
-          return Refused(JoinStatus(padded.graph[need.node]), sizes[i], classes);
-        }
-        const std::vector<int64_t> whole(sizes.size(), graph::LengthIn(padded.graph, need));
-        found.try_emplace(need, whole).first->second[i] = length;
-      }
-    }
-    return MaskedNeeds(padded, classes, sizes, found, lengths);
-  }
-
- private:
-  using Found = std::map<graph::Need, std::vector<int64_t>>;  // lengths by size
-
-  Result<std::vector<graph::MaskedNeed>> MaskedNeeds(const Model& padded, const Sizes& classes,
-                                                     const std::vector<Sizes>& sizes,
-                                                     const Found& found,
-                                                     std::vector<graph::SizeForm>& lengths) const {
-    std::vector<graph::MaskedNeed> masked;
-    for (const auto& [need, by_size] : found) {
-      const std::optional<graph::SizeForm> form = graph::FitForm(sizes, by_size);
-      if (!form) {
-        return Refused(Unimplemented("node '" + padded.graph[need.node].name +
-                                     "': a length in it is not a sum of multiples of the sizes"),
-                       sizes.front(), classes);
-      }
-      auto place = std::ranges::find(lengths, *form);
-      if (place == lengths.end()) place = lengths.insert(place, *form);
-      masked.push_back({need, static_cast<int>(place - lengths.begin())});
-    }
-    return masked;
-  }
-
-  Status Refused(const Status& status, const Sizes& sizes, const Sizes& classes) const {
-    return Status(status.code(), TextOf(dims_, sizes) + " cannot run padded to " +
-                                     TextOf(dims_, classes) + ": " + status.message() +
-                                     ": give a list of sizes or a range with a step, as in " +
-                                     dims_.front().name + "=64..512:64");
-  }
-
-  const std::string& path_;
-  graph::onnx::ImportOptions import_;
-  const std::vector<RangedDim>& dims_;
-};
 
 bool SameNodes(const graph::Graph& a, const graph::Graph& b) {
   if (a.size() != b.size() || a.outputs() != b.outputs()) return false;
@@ -214,13 +25,36 @@ bool SameNodes(const graph::Graph& a, const graph::Graph& b) {
   return true;
 }
 
+// Of a class with one size in a dimension, the forms of lengths do not show the dimension. Where
+// those of the largest class give the same lengths, they are meant.
+void ShareForms(const std::vector<RangedDim>& dims, RangedModel& ranged) {
+  const std::vector<graph::SizeForm>& forms = ranged.forms.lengths;
+  for (size_t c = 0; c + 1 < ranged.models.size(); ++c) {
+    std::vector<Sizes> ends;
+    for (const Sizes& list : ListsIn(dims, ranged.classes[c])) {
+      ends.push_back(list.size() == 1 ? list : Sizes{list.front(), list.back()});
+    }
+    const std::vector<Sizes> corners = Combinations(ends);
+    for (graph::MaskedNeed& masked : ranged.needs[c]) {
+      const auto in_largest =
+          std::ranges::find(ranged.needs.back(), masked.need, &graph::MaskedNeed::need);
+      if (in_largest == ranged.needs.back().end()) continue;
+      const graph::SizeForm& own = forms[static_cast<size_t>(masked.length)];
+      const graph::SizeForm& all = forms[static_cast<size_t>(in_largest->length)];
+      const bool same = std::ranges::all_of(
+          corners, [&](const Sizes& sizes) { return own.At(sizes) == all.At(sizes); });
+      if (same) masked.length = in_largest->length;
+    }
+  }
+}
+
 // A class that only its own sizes run in needs no masks. With those of the largest class it has the
 // same nodes, so that both can share kernels; a mask of the whole length hides nothing.
 void ShareNeeds(const std::vector<RangedDim>& dims, RangedModel& ranged) {
   const std::vector<graph::MaskedNeed>& all = ranged.needs.back();
   for (size_t c = 0; c + 1 < ranged.models.size(); ++c) {
     const graph::Graph& graph = ranged.models[c].graph;
-    if (!SmallerSizes(dims, ranged.classes[c]).empty() ||
+    if (Combinations(ListsIn(dims, ranged.classes[c])).size() > 1 ||
         !SameNodes(graph, ranged.models.back().graph)) {
       continue;
     }
@@ -233,13 +67,13 @@ void ShareNeeds(const std::vector<RangedDim>& dims, RangedModel& ranged) {
   }
 }
 
-// Before masks are added.
-bool IsInLargest(const RangedModel& ranged, size_t at) {
-  const Model &model = ranged.models[at], &largest = ranged.models.back();
+// Before masks are added. `own`: the model at the sizes of the class themselves.
+bool IsInLargest(const RangedModel& ranged, size_t at, const Model& own) {
+  const Model& largest = ranged.models.back();
   const std::vector<graph::MaskedNeed>& masked = ranged.needs.back();
-  if (!SameNodes(model.graph, largest.graph) || ranged.needs[at] != masked) return false;
+  if (!SameNodes(own.graph, largest.graph) || ranged.needs[at] != masked) return false;
   const Result<graph::Needs> needs =
-      graph::ProvePrefix(model.graph, largest.graph, SameOfFiles(model, largest));
+      graph::ProvePrefix(own.graph, largest.graph, SameOfFiles(own, largest));
   if (!needs.ok()) return false;
   return std::ranges::all_of(*needs, [&](const auto& entry) {
     const auto found = std::ranges::find(masked, entry.first, &graph::MaskedNeed::need);
@@ -249,49 +83,63 @@ bool IsInLargest(const RangedModel& ranged, size_t at) {
   });
 }
 
+Status FindInLargest(const ClassReader& reader, RangedModel& ranged) {
+  for (size_t c = 0; c + 1 < ranged.models.size(); ++c) {
+    const bool is_own = reader.PaddedSizes(ranged.classes[c]) == ranged.classes[c];
+    Model read;
+    if (!is_own) read = MLC_TRY(reader.Read(ranged.classes[c]));
+    ranged.in_largest.push_back(IsInLargest(ranged, c, is_own ? ranged.models[c] : read));
+  }
+  ranged.in_largest.push_back(true);
+  return {};
+}
+
+// Dimensions of inputs without a size: the sum that holds at the greatest and at small sizes.
+Status FindSums(const std::string& path, const std::vector<RangedDim>& dims,
+                graph::onnx::ImportOptions& import) {
+  graph::onnx::ImportOptions most = import, few = import;
+  for (const RangedDim& dim : dims) {
+    most.dims[dim.name] = dim.sizes.back();
+    few.dims[dim.name] = dim.sizes[dim.sizes.front() == 0 && dim.sizes.size() > 1 ? 1 : 0];
+  }
+  most.folds = few.folds = nullptr;
+  const auto at_most = MLC_TRY(graph::onnx::FindDimSums(path, most));
+  if (at_most.empty()) return {};
+  const auto at_few = MLC_TRY(graph::onnx::FindDimSums(path, few));
+  for (const auto& sum : at_most) {
+    if (std::ranges::find(at_few, sum) == at_few.end()) continue;
+    import.sums = sum;
+    return {};
+  }
+  return {};
+}
+
 std::vector<Sizes> Lists(const std::vector<RangedDim>& dims, Sizes RangedDim::*list) {
   std::vector<Sizes> lists;
   for (const RangedDim& dim : dims) lists.push_back(dim.*list);
   return lists;
 }
 
-Status CheckCount(const std::vector<RangedDim>& dims) {
-  size_t count = 1;
-  for (const RangedDim& dim : dims) {
-    count *= dim.sizes.size();
-    if (count > kMostChecked) {
-      return InvalidArgument(
-          "the ranges of --dim have more than " + std::to_string(kMostChecked) +
-          " combinations of sizes, each of which is checked: give narrower ranges");
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
-Result<RangedModel> ReadRangedModel(const std::string& path,
-                                    const graph::onnx::ImportOptions& import,
-                                    const std::vector<RangedDim>& dims) {
-  MLC_TRY(CheckCount(dims));
+Result<RangedModel> ReadAll(const std::string& path, const graph::onnx::ImportOptions& import,
+                            const std::vector<RangedDim>& dims) {
   RangedModel ranged;
-  ranged.folds = std::make_shared<graph::onnx::Folds>();
-  const ClassReader reader(path, import, dims, ranged.folds);
+  ranged.import = import;
+  ClassReader reader(path, ranged.import, dims);
   ranged.classes = Combinations(Lists(dims, &RangedDim::classes));
   // What this one computes, all sizes compute.
   MLC_TRY(reader.Read(ranged.classes.back()).status());
+  ranged.growth = MLC_TRY(FindGrowth(reader, dims));
+  reader.set_growth(ranged.growth);
   PortLengths ports;
   for (const Sizes& classes : ranged.classes) {
-    ranged.models.push_back(MLC_TRY(reader.Read(classes)));
+    ranged.models.push_back(MLC_TRY(reader.Read(reader.PaddedSizes(classes))));
     ranged.needs.push_back(
         MLC_TRY(reader.Prove(ranged.models.back(), classes, ports, ranged.forms.lengths)));
   }
   MLC_TRY(ports.Fit(ranged.models.front().graph, ranged.forms));
+  ShareForms(dims, ranged);
   ShareNeeds(dims, ranged);
-  for (size_t c = 0; c + 1 < ranged.models.size(); ++c) {
-    ranged.in_largest.push_back(IsInLargest(ranged, c));
-  }
-  ranged.in_largest.push_back(true);
+  MLC_TRY(FindInLargest(reader, ranged));
   for (Model& model : ranged.models) model.takes_ranges = true;
   const auto count = static_cast<int64_t>(ranged.forms.lengths.size());
   for (size_t c = 0; count > 0 && c < ranged.models.size(); ++c) {
@@ -300,8 +148,28 @@ Result<RangedModel> ReadRangedModel(const std::string& path,
   return ranged;
 }
 
-std::vector<Sizes> SmallerSizes(const std::vector<RangedDim>& dims, const Sizes& classes) {
+}  // namespace
+
+Result<RangedModel> ReadRangedModel(const std::string& path,
+                                    const graph::onnx::ImportOptions& import,
+                                    const std::vector<RangedDim>& dims) {
+  graph::onnx::ImportOptions own = import;
+  MLC_TRY(FindSums(path, dims, own));
+  own.folds = std::make_shared<graph::onnx::Folds>();
+  Result<RangedModel> folded = ReadAll(path, own, dims);
+  if (folded.ok() || folded.status().code() != StatusCode::kUnimplemented) return folded;
+  // Positions that count from a length, and masks of them, are other constants at each size.
+  own.folds = std::make_shared<graph::onnx::Folds>(true);
+  Result<RangedModel> ranged = ReadAll(path, own, dims);
+  return ranged.ok() ? std::move(ranged) : std::move(folded);
+}
+
+std::vector<Sizes> SmallerSizes(const std::vector<RangedDim>& dims, const RangedModel& ranged,
+                                size_t class_at) {
+  const Sizes& classes = ranged.classes[class_at];
   std::vector<Sizes> lists = ListsIn(dims, classes);
+  // Rows are the same however long the caches are.
+  if (ranged.growth) lists[ranged.growth->dim] = {classes[ranged.growth->dim]};
   for (Sizes& list : lists) {
     // Neighbours show what is rounded; the ends and the middle, what is not straight.
     std::set<size_t> places = {0, list.size() - 1};
@@ -318,10 +186,11 @@ std::vector<Sizes> SmallerSizes(const std::vector<RangedDim>& dims, const Sizes&
   return sizes;
 }
 
-Result<Model> ReadSmaller(const std::string& path, const graph::onnx::ImportOptions& import,
-                          const std::vector<RangedDim>& dims, const RangedModel& ranged,
-                          size_t class_at, const Sizes& sizes) {
-  Model model = MLC_TRY(ClassReader(path, import, dims, ranged.folds).Read(sizes));
+Result<Model> ReadSmaller(const std::string& path, const std::vector<RangedDim>& dims,
+                          const RangedModel& ranged, size_t class_at, const Sizes& sizes) {
+  ClassReader reader(path, ranged.import, dims);
+  reader.set_growth(ranged.growth);
+  Model model = MLC_TRY(reader.Read(reader.PaddedSizes(sizes)));
   model.takes_ranges = true;
   const auto count = static_cast<int64_t>(ranged.forms.lengths.size());
   if (count == 0) return model;
