@@ -17,11 +17,11 @@ constexpr int64_t kMostSizes = MLC_MOST_SIZES;
 // Each size of a range is checked when it is compiled.
 constexpr int64_t kMostInRange = 4096;
 
-// A whole number of 1 or more.
-std::optional<int64_t> ParseSize(std::string_view text) {
+// A whole number of `least` or more.
+std::optional<int64_t> ParseSize(std::string_view text, int64_t least = 1) {
   int64_t value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value < 1) {
+  if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value < least) {
     return std::nullopt;
   }
   return value;
@@ -30,7 +30,7 @@ std::optional<int64_t> ParseSize(std::string_view text) {
 Status Malformed(const std::string& argument) {
   return InvalidArgument(
       "--dim takes NAME=N, NAME=N,N,..., NAME=A..B, NAME=A..B:STEP or NAME=A..B@N,N,... with "
-      "sizes of 1 or more, not '" +
+      "sizes of 1 or more, or a range from 0, not '" +
       argument + "'");
 }
 
@@ -99,16 +99,19 @@ Result<std::optional<VaryingDim>> ParseRange(const std::string& argument, std::s
     if (at != std::string_view::npos) return Malformed(argument);
     return std::optional<VaryingDim>();
   }
-  const std::optional<int64_t> first = ParseSize(range.substr(0, dots));
+  const std::optional<int64_t> first = ParseSize(range.substr(0, dots), 0);
   const std::optional<int64_t> last = ParseSize(range.substr(dots + 2));
   if (!first || !last || *first > *last) return Malformed(argument);
   if (*last - *first >= kMostInRange) {
     return InvalidArgument("--dim " + argument + " has more than " + std::to_string(kMostInRange) +
                            " sizes: give a narrower range");
   }
-  std::set<int64_t> classes = at == std::string_view::npos
-                                  ? UsualClasses(*last)
-                                  : MLC_TRY(ParseList(argument, text.substr(at + 1)));
+  std::set<int64_t> classes;
+  if (at != std::string_view::npos) {
+    classes = MLC_TRY(ParseList(argument, text.substr(at + 1)));
+  } else if (*first > 0) {
+    classes = UsualClasses(*last);
+  }
   classes.insert(*last);
   VaryingDim dim;
   dim.any_size = *first != *last;

@@ -84,29 +84,54 @@ std::vector<graph::TensorType> InputTypes(const ModelLibrary& library) {
   return types;
 }
 
-// The sizes of inputs of a library that takes ranges: those of the axes whose lengths change with a
-// dimension. Leaves other sizes set.
-Dims SizesFrom(ModelLibrary& library, const mlc_sizes_api& api,
-               const std::vector<graph::TensorDataRef>& tensors) {
-  Dims least;
-  for (int32_t d = 0; d < api.dim_count; ++d) least[api.dims[d].name] = api.dims[d].least;
+// The sizes of inputs of a library that takes ranges: those of the axes that have the length of a
+// dimension when it alone has its greatest size, and when all have. Leaves other sizes set.
+Dims SizesFrom(ModelLibrary& library, const std::vector<graph::TensorDataRef>& tensors) {
+  Dims least, most;
+  for (const LibraryDim& dim : library.dims()) {
+    least[dim.name] = dim.least;
+    most[dim.name] = dim.most;
+  }
+  const auto types_at = [&](const Dims& sizes) {
+    return library.SetSizes(sizes).ok() ? InputTypes(library) : std::vector<graph::TensorType>();
+  };
+  const std::vector<graph::TensorType> small = types_at(least), large = types_at(most);
   Dims sizes = least;
-  for (int32_t d = 0; d < api.dim_count; ++d) {
-    const std::string name = api.dims[d].name;
-    Dims most = least;
-    most[name] = api.dims[d].most;
-    if (!library.SetSizes(least).ok()) return least;
-    const std::vector<graph::TensorType> small = InputTypes(library);
-    if (!library.SetSizes(most).ok()) return least;
-    const std::vector<graph::TensorType> large = InputTypes(library);
+  for (const LibraryDim& dim : library.dims()) {
+    Dims moved = least;
+    moved[dim.name] = dim.most;
+    const std::vector<graph::TensorType> longer = types_at(moved);
+    if (small.empty() || large.empty() || longer.empty()) return least;
     for (size_t i = 0; i < std::min(small.size(), tensors.size()); ++i) {
       for (size_t a = 0; a < std::min(small[i].dims.size(), tensors[i]->dims.size()); ++a) {
-        const bool its = small[i].dims[a] == least[name] && large[i].dims[a] == most[name];
-        if (its) sizes[name] = tensors[i]->dims[a];
+        const bool its = small[i].dims[a] == dim.least && longer[i].dims[a] == dim.most &&
+                         large[i].dims[a] == dim.most;
+        if (its) sizes[dim.name] = tensors[i]->dims[a];
       }
     }
   }
   return sizes;
+}
+
+// `detail`, if not empty, explains the status.
+Status Check(const mlc_model_api& api, mlc_status status, const std::string& what,
+             const std::string& detail) {
+  if (status == MLC_OK) return {};
+  const std::string text = what + ": " + (detail.empty() ? api.status_text(status) : detail);
+  switch (status) {
+    case MLC_NOT_FOUND:
+      return NotFound(text);
+    case MLC_OUT_OF_MEMORY:
+      return ResourceExhausted(text);
+    case MLC_UNSUPPORTED_MACHINE:
+      return FailedPrecondition(text);
+    case MLC_BAD_WEIGHTS:
+      return DataLoss(text);
+    case MLC_DEVICE_FAILED:
+      return Unavailable(text);
+    default:
+      return InvalidArgument(text);
+  }
 }
 
 int32_t StepCount(const mlc_model_api& api, const mlc_model* model, const mlc_session* session) {
@@ -122,27 +147,7 @@ struct ModelLibrary::Buffers {
 };
 
 Status ModelLibrary::CheckRun(mlc_status status) const {
-  return Check(status, "run", session_ == nullptr ? "" : api_->session_error(session_));
-}
-
-Status ModelLibrary::Check(mlc_status status, const std::string& what,
-                           const std::string& detail) const {
-  if (status == MLC_OK) return {};
-  const std::string text = what + ": " + (detail.empty() ? api_->status_text(status) : detail);
-  switch (status) {
-    case MLC_NOT_FOUND:
-      return NotFound(text);
-    case MLC_OUT_OF_MEMORY:
-      return ResourceExhausted(text);
-    case MLC_UNSUPPORTED_MACHINE:
-      return FailedPrecondition(text);
-    case MLC_BAD_WEIGHTS:
-      return DataLoss(text);
-    case MLC_DEVICE_FAILED:
-      return Unavailable(text);
-    default:
-      return InvalidArgument(text);
-  }
+  return Check(*api_, status, "run", session_ == nullptr ? "" : api_->session_error(session_));
 }
 
 Status ModelLibrary::Load(const std::string& path, const std::string& weights, int threads,
@@ -163,10 +168,11 @@ Status ModelLibrary::Load(const std::string& path, const std::string& weights, i
   const mlc_open_options open = {fs::exists(weights, error_code) ? weights.c_str() : nullptr,
                                  device, error, sizeof(error)};
   const mlc_status opened = api_->open_with(api_, &open, &model_);
-  MLC_TRY(Check(opened, "cannot open '" + path + "'", error));
+  MLC_TRY(Check(*api_, opened, "cannot open '" + path + "'", error));
   mlc_session_options options = {};
   options.threads = threads;
-  MLC_TRY(Check(api_->create_session(model_, &options, &session_), "cannot create a session", ""));
+  MLC_TRY(Check(*api_, api_->create_session(model_, &options, &session_), "cannot create a session",
+                ""));
   const std::chrono::duration<double, std::milli> taken =
       std::chrono::steady_clock::now() - started;
   load_ms_ = taken.count();
@@ -195,11 +201,11 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Open(const std::string& dire
   if (const std::vector<Dims> rows = library->sizes(); !rows.empty()) {
     library->sizes_now_ = rows.front();
   }
-  library->MakeBuffers();
   return library;
 }
 
-void ModelLibrary::MakeBuffers() {
+ModelLibrary::Buffers& ModelLibrary::buffers() const {
+  if (buffers_ != nullptr) return *buffers_;
   buffers_ = std::make_unique<Buffers>();
   for (const mlc_port* port : inputs()) {
     buffers_->owned.push_back(AllocateAligned(port->bytes));
@@ -209,12 +215,23 @@ void ModelLibrary::MakeBuffers() {
     buffers_->owned.push_back(AllocateAligned(port->bytes));
     buffers_->outputs.push_back(buffers_->owned.back().get());
   }
+  return *buffers_;
 }
 
 ModelLibrary::~ModelLibrary() {
   if (session_ != nullptr) api_->destroy_session(session_);
   if (model_ != nullptr) api_->close(model_);
   if (handle_ != nullptr) dlclose(handle_);
+}
+
+std::vector<LibraryDim> ModelLibrary::dims() const {
+  std::vector<LibraryDim> dims;
+  const mlc_sizes_api* api = api_->sizes;
+  for (int32_t d = 0; api != nullptr && d < api->dim_count; ++d) {
+    const mlc_dim& dim = api->dims[d];
+    dims.push_back({dim.name, dim.least, dim.most, (api->any_size >> d & 1) != 0});
+  }
+  return dims;
 }
 
 std::vector<Dims> ModelLibrary::sizes() const {
@@ -247,9 +264,9 @@ Status ModelLibrary::SetSizes(const Dims& sizes) {
   }
   if (names.empty()) return {};
   const mlc_status set = api_->sizes->set_sizes(session_, row.data());
-  MLC_TRY(Check(set, "cannot set the sizes", api_->session_error(session_)));
+  MLC_TRY(Check(*api_, set, "cannot set the sizes", api_->session_error(session_)));
   sizes_now_ = sizes;
-  MakeBuffers();
+  buffers_.reset();
   return {};
 }
 
@@ -263,7 +280,7 @@ void ModelLibrary::SetSizesOf(const std::vector<graph::TensorDataRef>& tensors) 
   if (fits()) return;
   const Dims before = sizes_now_;
   if (api_->sizes != nullptr && api_->sizes->any_size != 0) {
-    if (SetSizes(SizesFrom(*this, *api_->sizes, tensors)).ok() && fits()) return;
+    if (SetSizes(SizesFrom(*this, tensors)).ok() && fits()) return;
   }
   for (const Dims& row : sizes()) {
     if (SetSizes(row).ok() && fits()) return;
@@ -313,7 +330,7 @@ Status ModelLibrary::SetInputs(const std::vector<graph::TensorDataRef>& tensors)
                              ", the model takes " + expected.ToText() +
                              (sizes_now_.empty() ? "" : ", or that of another of its sizes"));
     }
-    std::memcpy(buffers_->owned[i].get(), tensors[i]->bytes.data(), tensors[i]->bytes.size());
+    std::memcpy(buffers().owned[i].get(), tensors[i]->bytes.data(), tensors[i]->bytes.size());
   }
   return {};
 }
@@ -321,11 +338,11 @@ Status ModelLibrary::SetInputs(const std::vector<graph::TensorDataRef>& tensors)
 void ModelLibrary::SetRandomInputs(uint64_t seed) {
   Rng rng(seed);
   const std::vector<const mlc_port*> ports = inputs();
-  for (size_t i = 0; i < ports.size(); ++i) FillRandom(*ports[i], buffers_->owned[i].get(), rng);
+  for (size_t i = 0; i < ports.size(); ++i) FillRandom(*ports[i], buffers().owned[i].get(), rng);
 }
 
 Status ModelLibrary::Run() {
-  return CheckRun(api_->run(session_, buffers_->inputs.data(), buffers_->outputs.data()));
+  return CheckRun(api_->run(session_, buffers().inputs.data(), buffers().outputs.data()));
 }
 
 Status ModelLibrary::RunOn(const std::vector<const void*>& inputs,
@@ -335,22 +352,22 @@ Status ModelLibrary::RunOn(const std::vector<const void*>& inputs,
 
 Result<std::vector<double>> ModelLibrary::RunTimed(int runs) {
   std::vector<double> times(static_cast<size_t>(runs));
-  MLC_TRY(CheckRun(api_->run_timed(session_, buffers_->inputs.data(), buffers_->outputs.data(),
+  MLC_TRY(CheckRun(api_->run_timed(session_, buffers().inputs.data(), buffers().outputs.data(),
                                    runs, times.data())));
   return times;
 }
 
 Result<std::vector<double>> ModelLibrary::RunProfiled() {
   std::vector<double> times(static_cast<size_t>(StepCount(*api_, model_, session_)));
-  MLC_TRY(CheckRun(api_->run_profiled(session_, buffers_->inputs.data(), buffers_->outputs.data(),
+  MLC_TRY(CheckRun(api_->run_profiled(session_, buffers().inputs.data(), buffers().outputs.data(),
                                       times.data())));
   return times;
 }
 
 std::vector<graph::TensorDataRef> ModelLibrary::Outputs() const {
   std::vector<graph::TensorDataRef> tensors;
-  for (size_t i = 0; i < buffers_->outputs.size(); ++i) {
-    const auto* begin = static_cast<const std::byte*>(buffers_->outputs[i]);
+  for (size_t i = 0; i < buffers().outputs.size(); ++i) {
+    const auto* begin = static_cast<const std::byte*>(buffers().outputs[i]);
     const mlc_port* port = api_->result(session_, static_cast<int32_t>(i));
     const graph::TensorType type = TypeOf(*port);
     tensors.push_back(graph::MakeTensorData(type.dtype, type.dims,

@@ -2,6 +2,7 @@
 // the opened model and one session. Not thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,14 @@
 #include "compiler/runtime/sizes.h"
 
 namespace mlc::client {
+
+// A dimension of a library of several sizes.
+struct LibraryDim {
+  std::string name;
+  int64_t least = 0;
+  int64_t most = 0;
+  bool any_size = false;  // every size between them; else those of the plans
+};
 
 class ModelLibrary {
  public:
@@ -29,6 +38,7 @@ class ModelLibrary {
   // ranges. The session begins with the first ones.
   // Empty: there is one size.
   std::vector<Dims> sizes() const;
+  std::vector<LibraryDim> dims() const;
   // INVALID_ARGUMENT unless each dimension, and nothing else, has a size that the library has.
   Status SetSizes(const Dims& sizes);
   Dims sizes_now() const { return sizes_now_; }
@@ -64,10 +74,9 @@ class ModelLibrary {
   struct Buffers;
   ModelLibrary() = default;
   Status Load(const std::string& path, const std::string& weights, int threads, int device);
-  // `detail`, if not empty, explains the status.
-  Status Check(mlc_status status, const std::string& what, const std::string& detail) const;
   Status CheckRun(mlc_status status) const;
-  void MakeBuffers();
+  // Of all ports at the session's sizes, made when they are needed.
+  Buffers& buffers() const;
   // Sets the first sizes at which the inputs have these types; keeps them if there are none.
   void SetSizesOf(const std::vector<graph::TensorDataRef>& inputs);
 
@@ -78,7 +87,7 @@ class ModelLibrary {
   int threads_ = 0;
   double load_ms_ = 0;
   Dims sizes_now_;
-  std::unique_ptr<Buffers> buffers_;
+  mutable std::unique_ptr<Buffers> buffers_;
 };
 
 }  // namespace mlc::client

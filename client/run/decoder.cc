@@ -11,6 +11,8 @@
 namespace mlc::client {
 namespace {
 
+constexpr int64_t kMostElementBytes = 8;  // of whole numbers
+
 Result<AlignedBuffer> Allocate(int64_t bytes) {
   AlignedBuffer buffer = AllocateAligned(bytes);
   if (buffer == nullptr) {
@@ -105,26 +107,73 @@ Result<std::unique_ptr<Decoder>> Decoder::Open(ModelLibrary& library) {
   return decoder;
 }
 
+// Which axes of tokens and of caches have a length that a dimension gives.
+Status Decoder::FindVaryingDims() {
+  const std::vector<Dims> rows = library_.sizes();
+  const auto axis_of = [&](Role role) {
+    for (const mlc_port* port : library_.inputs()) {
+      const int axis = role == Role::kTokens ? 1 : 2;
+      if (RoleOf(port->name) == role && port->rank > axis) return port->dims[axis];
+    }
+    return int64_t{-1};
+  };
+  for (const LibraryDim& dim : library_.dims()) {
+    Dims sizes = rows.front();
+    sizes[dim.name] = dim.least;
+    MLC_TRY(library_.SetSizes(sizes));
+    const int64_t tokens = axis_of(Role::kTokens), past = axis_of(Role::kPast);
+    sizes[dim.name] = dim.most;
+    MLC_TRY(library_.SetSizes(sizes));
+    if (axis_of(Role::kTokens) != tokens && dim.any_size) length_dim_ = dim.name;
+    if (axis_of(Role::kPast) == past) continue;
+    if (!dim.any_size || dim.least != 0) {
+      return InvalidArgument(
+          "the decoder's caches grow: compile it with every length from 0, as in --dim " +
+          dim.name + "=0..511");
+    }
+    past_dim_ = dim.name;
+    positions_ = dim.most;  // before the last step
+  }
+  return {};
+}
+
+Status Decoder::CheckTokens() {
+  for (const mlc_port* port : library_.inputs()) {
+    if (RoleOf(port->name) != Role::kTokens) continue;
+    if (port->rank == 2 && port->dims[0] == 1) return {};
+    return InvalidArgument(
+        "the decoder's input 'input_ids' must be [1, tokens]: compile the model for one sequence");
+  }
+  return InvalidArgument("the model is no decoder: it has no input 'input_ids'");
+}
+
 Status Decoder::FindLengths() {
+  MLC_TRY(CheckTokens());
   std::vector<Dims> rows = library_.sizes();
   const bool one_size = rows.empty();
-  if (one_size) rows.emplace_back();
-  for (const Dims& row : rows) {
-    if (!one_size) MLC_TRY(library_.SetSizes(row));
-    for (const mlc_port* port : library_.inputs()) {
-      if (RoleOf(port->name) != Role::kTokens) continue;
-      if (port->rank != 2 || port->dims[0] != 1) {
-        return InvalidArgument(
-            "the decoder's input 'input_ids' must be [1, tokens]: compile the "
-            "model for one sequence");
-      }
-      buffers_->sizes.emplace(port->dims[1], row);
+  if (one_size) {
+    rows.emplace_back();
+  } else {
+    MLC_TRY(FindVaryingDims());
+  }
+  for (const LibraryDim& dim : library_.dims()) {
+    if (dim.name != length_dim_) continue;
+    const Dims row = rows.front();
+    rows.clear();
+    for (int64_t length = dim.least; length <= dim.most; ++length) {
+      rows.push_back(row);
+      rows.back()[length_dim_] = length;
     }
   }
-  if (buffers_->sizes.empty()) {
-    return InvalidArgument("the model is no decoder: it has no input 'input_ids'");
+  for (Dims& row : rows) {
+    if (!past_dim_.empty()) row[past_dim_] = 0;
+    if (!one_size) MLC_TRY(library_.SetSizes(row));
+    for (const mlc_port* port : library_.inputs()) {
+      if (RoleOf(port->name) == Role::kTokens) buffers_->sizes.emplace(port->dims[1], row);
+    }
   }
   for (const auto& [length, row] : buffers_->sizes) step_lengths_.push_back(length);
+  if (!past_dim_.empty()) positions_ += step_lengths_.front();
   return {};
 }
 
@@ -142,11 +191,13 @@ Status Decoder::FindInputs() {
     input.role = *role;
     input.port = port;
     if (*role != Role::kPast) {
-      input.bytes = MLC_TRY(Allocate(port->bytes));
+      // A mask grows with the cache.
+      const int64_t grown = past_dim_.empty() ? 0 : positions_ * kMostElementBytes;
+      input.bytes = MLC_TRY(Allocate(port->bytes + grown));
       continue;
     }
     Buffers::Cache& cache = b.caches[port->name];
-    if (cache.bytes != 0 && cache.bytes != port->bytes) {
+    if (past_dim_.empty() && cache.bytes != 0 && cache.bytes != port->bytes) {
       return InvalidArgument("the cache '" + std::string(port->name) +
                              "' has another size for each number of tokens");
     }
@@ -155,10 +206,16 @@ Status Decoder::FindInputs() {
       cache.input = static_cast<int>(b.inputs.size()) - 1;
     }
     input.cache = &cache;
-    if (port->rank == 4) positions_ = port->dims[2];
+    if (port->rank == 4 && past_dim_.empty()) positions_ = port->dims[2];
   }
   if (b.caches.empty()) positions_ = length_;
   return {};
+}
+
+// Of a cache after the longest step.
+int64_t Decoder::MostBytesOf(const mlc_port& cache) const {
+  if (past_dim_.empty() || cache.rank != 4 || cache.dims[2] < 1) return cache.bytes;
+  return cache.bytes / cache.dims[2] * (positions_ + step_lengths_.back());
 }
 
 Status Decoder::FindOutputs() {
@@ -178,16 +235,18 @@ Status Decoder::FindOutputs() {
       vocabulary_ = port->dims[port->rank - 1];
       continue;
     }
-    if (port->bytes != present->second->bytes) {
+    if (past_dim_.empty() && port->bytes != present->second->bytes) {
       return InvalidArgument("the cache '" + std::string(port->name) +
-                             "' grows with each step: export the model with a cache of fixed size");
+                             "' grows with each step: compile the model with every length of the "
+                             "cache from 0, as in --dim past=0..511 --dim sequence=1..64");
     }
     output.cache = present->second;
     Buffers::Cache& cache = *output.cache;
     cache.kept = library_.in_place_input(static_cast<int>(b.outputs.size()) - 1) == cache.input;
     if (!cache.kept && cache.before == nullptr) {
-      cache.before = MLC_TRY(Allocate(port->bytes));
-      cache.after = MLC_TRY(Allocate(port->bytes));
+      const int64_t bytes = MostBytesOf(*port);
+      cache.before = MLC_TRY(Allocate(bytes));
+      cache.after = MLC_TRY(Allocate(bytes));
     }
     presents.erase(present);
   }
@@ -199,9 +258,11 @@ Status Decoder::FindOutputs() {
 }
 
 Status Decoder::SetLength(int64_t length) {
-  if (length == length_) return {};
-  const Dims& row = buffers_->sizes.at(length);
+  if (length == length_ && past_dim_.empty()) return {};
+  Dims row = buffers_->sizes.at(length);
+  if (!past_dim_.empty()) row[past_dim_] = cached_;
   if (!row.empty()) MLC_TRY(library_.SetSizes(row));
+  if (length == length_) return {};
   length_ = length;
   MLC_TRY(FindInputs());
   return FindOutputs();
@@ -225,7 +286,7 @@ void Decoder::FillInput(size_t index, std::span<const int64_t> tokens) {
       for (int64_t i = 0; i < elements; ++i) put(i, end - 1);
       break;
     case Role::kTotal:
-      for (int64_t i = 0; i < elements; ++i) put(i, positions_);
+      for (int64_t i = 0; i < elements; ++i) put(i, past_dim_.empty() ? positions_ : end);
       break;
     case Role::kMask:
       for (int64_t i = 0; i < elements; ++i) put(i, i < end ? 1 : 0);

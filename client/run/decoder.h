@@ -4,8 +4,11 @@
 // Inputs, by name: input_ids i64 or i32[1, n]; position_ids or cache_position [n] or [1, n];
 // seqlens_k [1], the position of the last token; total_sequence_length, the cache's positions;
 // attention_mask [1, positions]; past_key_values.X, or any other name that begins with "past",
-// with an output "present.X" of the same type, the cache after the step. The output "logits"
-// [1, n, vocabulary] or [1, vocabulary] has the scores of the next token.
+// with an output "present.X" of the same type, the cache after the step. A cache may grow: [1,
+// heads, past, size] before a step and [1, heads, past + n, size] after it, where past is a
+// dimension of the library with every size from 0; attention_mask and total_sequence_length are
+// then of past + n. The output "logits" [1, n, vocabulary] or [1, vocabulary] has the scores of the
+// next token.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +50,10 @@ class Decoder {
   struct Buffers;
   explicit Decoder(ModelLibrary& library);
   Status FindLengths();
+  Status FindVaryingDims();
+  Status CheckTokens();
   Status FindInputs();
+  int64_t MostBytesOf(const mlc_port& cache) const;
   Status FindOutputs();
   Status SetLength(int64_t length);
   void FillInput(size_t input, std::span<const int64_t> tokens);
@@ -56,6 +62,10 @@ class Decoder {
   std::unique_ptr<Buffers> buffers_;
   std::vector<int64_t> step_lengths_;
   int64_t length_ = 0;  // of the present sizes
+  // The names of dimensions that take any size: the number of new tokens, and the length of caches
+  // that grow. Empty: there is none.
+  std::string length_dim_;
+  std::string past_dim_;
   int64_t positions_ = 0;
   int64_t vocabulary_ = 0;
   int64_t cached_ = 0;

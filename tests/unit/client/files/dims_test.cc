@@ -35,6 +35,9 @@ TEST(DimSizes, ARangeHasClassesAndAllSizes) {
   EXPECT_THAT(SizesOf("n=5..40@10,20..60:10"), ElementsAre(10, 20, 30, 40))
       << "classes beyond the range are left out, its end is one";
   EXPECT_THAT(SizesOf("n=9223372036854775806..9223372036854775807"), ElementsAre(INT64_MAX));
+  EXPECT_THAT(SizesOf("n=0..40"), ElementsAre(40)) << "the length of a cache needs no others";
+  EXPECT_THAT(SizesOf("n=0..40@8,64"), ElementsAre(8, 40));
+  EXPECT_EQ(ParseDimSizes({"n=0..40"})->dims[0].sizes.front(), 0);
   const auto range = ParseDimSizes({"b=2,3", "n=3..5"});
   ASSERT_TRUE(range.ok()) << range.status().message();
   EXPECT_TRUE(range->ranged());
@@ -72,7 +75,10 @@ TEST(DimSizes, MalformedTextIsRefused) {
                           "n=,1",
                           "n=1,,2",
                           "n=5..2",
-                          "n=0..4",
+                          "n=0..4:2",
+                          "n=0..0",
+                          "n=0,4",
+                          "n=1..4@0",
                           "n=1..",
                           "n=..4",
                           "n=1..4:",
@@ -88,10 +94,11 @@ TEST(DimSizes, MalformedTextIsRefused) {
                           "n= 1",
                           "n=9223372036854775808",
                           "n=1..9223372036854775808"}) {
-    EXPECT_EQ(ParseDimSizes({bad}).status(),
-              InvalidArgument("--dim takes NAME=N, NAME=N,N,..., NAME=A..B, NAME=A..B:STEP or "
-                              "NAME=A..B@N,N,... with sizes of 1 or more, not '" +
-                              std::string(bad) + "'"));
+    EXPECT_EQ(
+        ParseDimSizes({bad}).status(),
+        InvalidArgument("--dim takes NAME=N, NAME=N,N,..., NAME=A..B, NAME=A..B:STEP or "
+                        "NAME=A..B@N,N,... with sizes of 1 or more, or a range from 0, not '" +
+                        std::string(bad) + "'"));
   }
   EXPECT_EQ(ParseDimSizes({"n=1,2", "n=3"}).status(), InvalidArgument("--dim n is given twice"));
 }
