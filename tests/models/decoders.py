@@ -3,6 +3,7 @@
 
     fixed     torch.onnx.export of a static cache: plain operators; new keys are scattered to their positions
     growing   torch.onnx.export of a dynamic cache: plain operators; new keys are appended
+    attention the same with operator set 23, whose Attention appends them
     genai     the builder of ONNX Runtime GenAI: operators of the domain com.microsoft
 
 The same seed gives the same weights in every form, so that the forms compute the same logits.
@@ -14,10 +15,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from builder import Builder
 
-FORMS = ("fixed", "growing", "genai")
+FORMS = ("fixed", "growing", "attention", "genai")
 TYPES = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16}
 BLOCK = 32  # weights that share a scale
 DOMAIN = "com.microsoft"
+POSITIONS = 1024  # of tables, where the length of a cache is a name
+TOTAL = "total_sequence_length"
 INT4 = 22  # of TensorProto.DataType; the oldest package that this runs with does not name it
 
 
@@ -49,8 +52,9 @@ FAMILIES = {
 
 class Decoder(Builder):
     """batch sequences of `length` new tokens after `past` cached ones; a fixed cache holds `cache` positions. The length
-    may be the name of a dimension, but for a growing cache. Weights, caches and logits are of `type`; angles and norms
-    are computed in f32, as exporters write them."""
+    may be the name of a dimension; with a growing cache, so may `past`, and both together are the dimension
+    "total_sequence_length" of an attention mask. Weights, caches and logits are of `type`; angles and norms are computed
+    in f32, as exporters write them."""
 
     def __init__(self, family, form, shape, batch, length, past, cache, seed, type="f32"):
         super().__init__(family, seed)
@@ -59,9 +63,13 @@ class Decoder(Builder):
             raise ValueError("only plain operators have a type other than f32")
         self.family, self.form, self.s = family, form, shape
         self.batch, self.length, self.past = batch, length, past
-        if form == "growing" and isinstance(length, str):
-            raise ValueError("the cache grows by a number of tokens: give the length as a number")
-        self.total = past + length if form == "growing" else cache
+        self.is_growing = form in ("growing", "attention") or isinstance(past, str)
+        if self.is_growing and isinstance(length, str) != isinstance(past, str):
+            raise ValueError("of a cache that grows, give names of both dimensions or of none")
+        if isinstance(past, str) and form == "fixed":
+            raise ValueError("a fixed cache holds a number of positions: give it with --cache")
+        names = isinstance(past, str)
+        self.total = TOTAL if names else past + length if self.is_growing else cache
         self.presents = []
 
     def number(self, value, dtype=np.float32):
@@ -158,9 +166,23 @@ class Decoder(Builder):
     def angles(self):
         return THETA ** (-np.arange(0, self.s.size, 2, dtype=np.float32) / self.s.size)
 
+    # The cache as an input.
+    def before(self, side, layer):
+        dims = [self.batch, self.s.kv_heads, self.past if self.is_growing else self.total, self.s.size]
+        return self.input(f"past_key_values.{layer}.{side}", dims, self.type)
+
+    # Attention of operator set 23, which has the heads of keys that several heads of queries share.
+    def attend_whole(self, q, k, v, layer):
+        pasts = [self.before(side, layer) for side in ("key", "value")]
+        self.count += 1
+        names = [f"attention_{self.count}_{i}" for i in range(3)]
+        self.nodes.append(helper.make_node("Attention", [q, k, v, self.mask, *pasts], names))
+        dims = [self.batch, self.s.kv_heads, self.total, self.s.size]
+        self.presents += [(name, f"present.{layer}.{side}", dims) for name, side in zip(names[1:], ("key", "value"))]
+        return names[0]
+
     def cached(self, side, layer, new):
-        dims = [self.batch, self.s.kv_heads, self.total if self.form == "fixed" else self.past, self.s.size]
-        past = self.input(f"past_key_values.{layer}.{side}", dims, self.type)
+        past = self.before(side, layer)
         if self.form == "growing":
             present = self.op("Concat", [past, new], axis=2)
         else:
@@ -177,9 +199,14 @@ class Decoder(Builder):
         if groups == 1:
             return x
         wide = self.op("Unsqueeze", [x, self.constant(np.array([2], np.int64))])
-        dims = [self.batch, self.s.kv_heads, groups, self.total, self.s.size]
-        wide = self.op("Expand", [wide, self.constant(np.array(dims, np.int64))])
-        return self.reshape(wide, [self.batch, self.s.heads, self.total, self.s.size])
+        if isinstance(self.total, str):
+            ends = [[self.batch, self.s.kv_heads, groups], [self.s.size]]
+            first, last = (self.constant(np.array(dims, np.int64)) for dims in ends)
+            shape = self.op("Concat", [first, self.reshape(self.total_now, [1]), last], axis=0)
+        else:
+            shape = self.constant(np.array([self.batch, self.s.kv_heads, groups, self.total, self.s.size], np.int64))
+        wide = self.op("Expand", [wide, shape])
+        return self.reshape(wide, [self.batch, self.s.heads, -1, self.s.size])
 
     def attend(self, q, k, v, layer):
         p = f"layer.{layer}"
@@ -189,14 +216,19 @@ class Decoder(Builder):
         v = self.by_head(v, self.s.kv_heads)
         if self.family != "gpt2_decoder":
             q, k = self.rotate(q), self.rotate(k)
+        if self.form == "attention":
+            return self.joined(self.attend_whole(q, k, v, layer))
         k, v = (self.repeat(self.cached(side, layer, x)) for side, x in (("key", k), ("value", v)))
         root = self.factor(self.s.size ** -0.25)
         scores = self.op("MatMul", [self.op("Mul", [q, root]),
                                     self.op("Mul", [self.transpose(k, [0, 1, 3, 2]), root])])
         weights = self.op("Softmax", [self.op("Add", [scores, self.mask])], axis=-1)
         weights = self.op("Where", [self.op("IsNaN", [weights]), self.factor(0.0), weights])
-        x = self.transpose(self.op("MatMul", [weights, v]), [0, 2, 1, 3])
-        return self.reshape(x, [self.batch, 0, self.s.width])
+        return self.joined(self.op("MatMul", [weights, v]))
+
+    # Heads side by side.
+    def joined(self, x):
+        return self.reshape(self.transpose(x, [0, 2, 1, 3]), [self.batch, 0, self.s.width])
 
     def attend_genai(self, q, k, v, layer):
         if self.family in HEAD_NORMS:
@@ -207,22 +239,41 @@ class Decoder(Builder):
             q = normed(q, self.s.heads, f"layer.{layer}.q_norm")
             k = normed(k, self.s.kv_heads, f"layer.{layer}.k_norm")
         dims = [self.batch, self.s.kv_heads, self.total, self.s.size]
-        pasts = [self.input(f"past_key_values.{layer}.{side}", dims) for side in ("key", "value")]
+        before = [self.batch, self.s.kv_heads, self.past if self.is_growing else self.total, self.s.size]
+        pasts = [self.input(f"past_key_values.{layer}.{side}", before) for side in ("key", "value")]
         rotary = [] if self.family == "gpt2_decoder" else [self.cosine, self.sine]
         attended, *presents = self.microsoft(
-            "GroupQueryAttention", [q, k, v, *pasts, self.last, self.number(self.total, np.int32), *rotary], 3,
+            "GroupQueryAttention", [q, k, v, *pasts, self.last, self.total_now, *rotary], 3,
             num_heads=self.s.heads, kv_num_heads=self.s.kv_heads, do_rotary=1 if rotary else 0)
         self.presents += [(name, f"present.{layer}.{side}", dims) for name, side in zip(presents, ("key", "value"))]
         return attended
 
+    # The sequences, whose number of positions is that of the cache after the step.
+    def read_mask(self):
+        self.attention_mask = self.input("attention_mask", [self.batch, self.total], TensorProto.INT64)
+        shape = self.op("Shape", [self.attention_mask])
+        self.total_now = self.op("Gather", [shape, self.number(1, np.int64)], axis=0)
+
+    # Of GroupQueryAttention: the position of the last token, and the most keys.
+    def read_lengths(self):
+        if not isinstance(self.total, str):
+            self.last = self.input("seqlens_k", [self.batch], TensorProto.INT32)
+            self.total_now = self.number(self.total, np.int32)
+            return
+        self.read_mask()
+        self.total_now = self.op("Cast", [self.total_now], to=TensorProto.INT32)
+        ones = self.op("ReduceSum", [self.attention_mask, self.constant(np.array([1], np.int64))], keepdims=0)
+        self.last = self.op("Cast", [self.op("Sub", [ones, self.number(1, np.int64)])], to=TensorProto.INT32)
+
     # What every layer reads: the positions of the new tokens, their angles, and who sees whom.
     def places(self):
         if self.form == "genai":
-            self.last = self.input("seqlens_k", [self.batch], TensorProto.INT32)
+            self.read_lengths()
             if self.family == "gpt2_decoder":
                 self.positions = self.input("position_ids", [self.length], TensorProto.INT64)
                 return
-            turns = np.outer(np.arange(self.total, dtype=np.float32), self.angles())
+            positions = POSITIONS if isinstance(self.total, str) else self.total
+            turns = np.outer(np.arange(positions, dtype=np.float32), self.angles())
             self.cosine, self.sine = self.constant(np.cos(turns), "cos_cache"), self.constant(np.sin(turns), "sin_cache")
             return
         self.positions = self.input("position_ids", [self.length], TensorProto.INT64)
@@ -231,8 +282,15 @@ class Decoder(Builder):
                                 self.constant(self.angles().reshape(1, -1))])
         turns = self.op("Concat", [turns, turns], axis=-1)
         self.cosine, self.sine = (self.cast(self.op(kind, [turns]), self.type) for kind in ("Cos", "Sin"))
-        keys = self.op("Range", [self.number(v, np.int64) for v in (0, self.total, 1)])
+        if isinstance(self.total, str):
+            self.read_mask()
+        else:
+            self.total_now = self.number(self.total, np.int64)
+        keys = self.op("Range", [self.number(0, np.int64), self.total_now, self.number(1, np.int64)])
         visible = self.op("LessOrEqual", [keys, column])
+        if isinstance(self.total, str):
+            shown = self.op("Equal", [self.attention_mask, self.number(1, np.int64)])
+            visible = self.op("And", [visible, self.reshape(shown, [self.batch, 1, 1, -1])])
         self.mask = self.op("Where", [visible, self.factor(0.0), self.factor(-np.inf)])
 
     def layer(self, x, i):
@@ -258,7 +316,8 @@ class Decoder(Builder):
         self.places()
         x = self.op("Gather", [self.weight("embed", (s.vocabulary, s.width), 1.0), ids], axis=0)
         if self.family == "gpt2_decoder":
-            table = self.weight("wpe", (max(self.total, 1024), s.width), 0.05)
+            positions = POSITIONS if isinstance(self.total, str) else max(self.total, POSITIONS)
+            table = self.weight("wpe", (positions, s.width), 0.05)
             x = self.op("Add", [x, self.op("Gather", [table, self.positions], axis=0)])
         for i in range(s.layers):
             x = self.layer(x, i)
@@ -266,7 +325,8 @@ class Decoder(Builder):
         for value, name, _ in [(logits, "logits", None), *self.presents]:
             self.nodes.append(helper.make_node("Identity", [value], [name]))
         outputs = [("logits", [self.batch, self.length, s.vocabulary])]
-        model = self.model(outputs + [(name, dims) for _, name, dims in self.presents], opset=21)
+        model = self.model(outputs + [(name, dims) for _, name, dims in self.presents],
+                           opset=23 if self.form == "attention" else 21)
         for output in model.graph.output:
             output.type.tensor_type.elem_type = self.type
         model.opset_import.append(helper.make_opsetid(DOMAIN, 1))

@@ -5,6 +5,7 @@
     make_model.py bert_base bert.onnx --length 128 --inputs bert_inputs
     make_model.py resnet50 small.onnx --reduced     the same structure, small enough for a reference run
     make_model.py llama step.onnx --length 1 --cache 1024 --form fixed --bits 4     one step of a decoder, see decoders.py
+    make_model.py llama any.onnx --length sequence --past past --form growing     steps of any length, caches that grow
 
 Only the weights' values differ from a trained network, so speed and memory are those of the real one.
 A model of more than 1.5 GB keeps its weights in a second file, OUT.data. Needs the Python packages onnx and numpy. The
@@ -82,7 +83,8 @@ def main():
     parser.add_argument("--inputs", metavar="DIR", help="also write DIR/input_K.pb")
     cached = parser.add_argument_group("decoders")
     cached.add_argument("--form", choices=decoders.FORMS, default="fixed")
-    cached.add_argument("--past", type=int, default=0, help="tokens before, with --form growing")
+    cached.add_argument("--past", type=length, default=0,
+                        help="tokens before, with --form growing; the name of a dimension with --form growing or genai")
     cached.add_argument("--cache", type=int, default=256, help="positions of a fixed cache")
     cached.add_argument("--type", choices=decoders.TYPES, default="f32", help="of weights, caches and logits")
     for size in SIZES:

@@ -19,9 +19,11 @@ from small_models import np
 
 import decoders
 
+import mlc_tune
 import mlc_tune.onnxruntime as ort
 
 TOKENS = np.random.default_rng(3).integers(0, 200, 8)
+GROWING = ("growing", "attention", "genai")
 STEPS = (5, 1, 1, 1)  # a prompt, and what follows it token by token
 CACHE = 12
 TOLERANCE = 2e-5
@@ -161,18 +163,22 @@ class GenerateTest(unittest.TestCase):
         for form in ("fixed", "genai"):
             cls.compile(form, form, "sequence=1,4")
         cls.compile("fixed", "long", "sequence=4")
+        for form in GROWING:
+            cls.compile(form, form + "_growing", "past=0..11", "sequence=1..5@1,3", past="past")
+        cls.compile("growing", "some", "past=8,11", "sequence=1", past="past")
 
     @classmethod
     def tearDownClass(cls):
         cls.work.cleanup()
 
     @classmethod
-    def compile(cls, form, name, dim):
-        model = decoders.decoder("qwen3", form, 1, "sequence", 0, CACHE, 0, True)
+    def compile(cls, form, name, *dims, past=0):
+        model = decoders.decoder("qwen3", form, 1, "sequence", past, CACHE, 0, True)
         path = cls.folder / f"{name}.onnx"
         path.write_bytes(model.SerializeToString())
         program = place.BIN / "mlc-compile"
-        command = [program, "--model", path, "--target", "cpu", "--dim", dim, "-o", cls.folder / name]
+        command = [program, "--model", path, "--target", "cpu", "-o", cls.folder / name]
+        command += [word for dim in dims for word in ("--dim", dim)]
         subprocess.run(command, check=True, capture_output=True)
 
     def generate(self, name, *flags):
@@ -201,6 +207,41 @@ class GenerateTest(unittest.TestCase):
         self.assertEqual(text.stdout.splitlines()[0], " ".join(map(str, expected)))
         self.assertIn("prompt: 7 tokens", text.stdout)
 
+    def test_a_cache_that_grows_gives_the_same_tokens(self):
+        for form in GROWING:
+            with self.subTest(form=form):
+                headers = (self.folder / (form + "_growing")).glob("*.h")
+                self.assertIn("_IN_PLACE_INPUT ", "".join(path.read_text() for path in headers))
+                flags = ("--generate", 6, *self.PROMPT)
+                self.assertEqual(self.tokens(form + "_growing", *flags), self.expected(6))
+                again = ("--generate", 6, "--warmup", 1, *self.PROMPT)
+                self.assertEqual(self.tokens(form + "_growing", *again), self.expected(6))
+
+    def test_a_cache_that_grows_may_be_the_callers(self):
+        model = decoders.decoder("qwen3", "growing", 1, 1, 0, 1, 0, True)
+        expected = Plain("qwen3", decoders.reduced("qwen3"), model).logits(TOKENS)
+        for form in GROWING:
+            with self.subTest(form=form):
+                library = mlc_tune.load(self.folder / (form + "_growing"))
+                shape = (1, 2, 0, 16)
+                caches = {p.name: np.zeros(shape, np.float32) for p in library.inputs if p.name.startswith("past")}
+                past, logits = 0, []
+                for length in STEPS:
+                    feeds = {
+                        "input_ids": TOKENS[None, past : past + length],
+                        "position_ids": np.arange(past, past + length),
+                        "attention_mask": np.ones((1, past + length), np.int64),
+                        **caches,
+                    }
+                    outputs = library(*(feeds[port.name] for port in library.inputs))
+                    named = dict(zip((port.name for port in library.outputs), outputs))
+                    logits.append(named["logits"][0])
+                    for name in caches:
+                        caches[name] = named[name.replace("past_key_values", "present")]
+                    past += length
+                error = np.abs(np.concatenate(logits) - expected).max()
+                self.assertLess(error, TOLERANCE * np.abs(expected).max())
+
     def test_an_end_token_ends_the_sequence(self):
         expected = self.expected(6)
         end = ("--end-token", expected[2])
@@ -224,6 +265,8 @@ class GenerateTest(unittest.TestCase):
             (bad, "fixed", ("--generate", 1, "--prompt", "1,x"), "'x' is no token"),
             (bad, "long", ("--generate", 2, "--prompt", "1,2,3,4"), "has no step of one token"),
             (bad, "long", ("--generate", 1, "--prompt", "1,2,3"), "is not made of steps of 4"),
+            (bad, "some", ("--generate", 1, *self.PROMPT), "as in --dim past=0..511"),
+            (bad, "growing_growing", ("--generate", 7, *self.PROMPT), "too many for a cache of 12 positions"),
             (usage, "fixed", ("--generate", 1), "--prompt"),
             (usage, "fixed", ("--prompt", "1"), "--generate"),
         ):
