@@ -67,7 +67,7 @@ std::vector<Sizes> ListsIn(const std::vector<RangedDim>& dims, const Sizes& clas
   for (size_t d = 0; d < dims.size(); ++d) {
     const Sizes& ends = dims[d].classes;
     const auto own = std::ranges::find(ends, classes[d]);
-    const int64_t above = own == ends.begin() ? 0 : *(own - 1);
+    const int64_t above = own == ends.begin() ? -1 : *(own - 1);
     Sizes& list = lists.emplace_back();
     for (const int64_t size : dims[d].sizes) {
       if (size > above && size <= classes[d]) list.push_back(size);

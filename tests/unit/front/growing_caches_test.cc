@@ -138,7 +138,7 @@ TEST(GrowingCaches, LongCachesAreReadAtSomeOfTheirLengths) {
   EXPECT_GE(CheckedIn(dims, {4000, 4}).size(), 100u);
   EXPECT_THAT(CheckedIn(dims, {4000, 4}).front(), ElementsAre(0, 3));
   EXPECT_THAT(CheckedIn(dims, {4000, 4}).back(), ElementsAre(4000, 4));
-  EXPECT_EQ(CheckedIn(DimsOf(9), {9, 4}).size(), 20u);
+  EXPECT_EQ(CheckedIn(DimsOf(9), {9, 4}).size(), 20u) << "0 to 9, 3 and 4";
 }
 
 TEST(GrowingCaches, ASumThatDoesNotHoldIsNotTaken) {
