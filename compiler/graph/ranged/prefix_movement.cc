@@ -67,10 +67,35 @@ std::optional<int> SameAxis(const NodePair& pair, const Group& group, int axis) 
   return std::nullopt;
 }
 
-bool IsConstantWithoutNegatives(const Value& indices) {
-  if (indices.op != Op::kConstant) return false;
-  if (indices.data == nullptr) return indices.Float("value") >= 0;
-  return std::ranges::all_of(ReadInts(*indices.data), [](int64_t i) { return i >= 0; });
+constexpr int kMostSteps = 32;  // from an index to the constants that it is made of
+
+// Indices that count from 0, such as positions: sums and parts of numbers that are not negative.
+bool IsNeverNegative(const NodePair& pair, ValueId id, int steps = 0) {
+  if (id == kNoValue || steps > kMostSteps) return false;
+  const Value& value = pair.exact_value(id);
+  size_t counted = 1;  // operands that the elements are from
+  switch (value.op) {
+    case Op::kConstant:
+      if (value.data == nullptr) return value.Float("value") >= 0;
+      return std::ranges::all_of(ReadInts(*value.data), [](int64_t i) { return i >= 0; });
+    case Op::kPointwise:
+      if (value.scalar != ScalarOp::kAdd || IsFloat(value.type.dtype)) return false;
+      counted = 2;
+      break;
+    case Op::kConcat:
+      counted = value.operands.size();
+      break;
+    case Op::kReshape:
+    case Op::kExpand:
+    case Op::kTranspose:
+    case Op::kSlice:
+      break;
+    default:
+      return false;
+  }
+  return std::all_of(value.operands.begin(),
+                     value.operands.begin() + static_cast<std::ptrdiff_t>(counted),
+                     [&](ValueId operand) { return IsNeverNegative(pair, operand, steps + 1); });
 }
 
 }  // namespace
@@ -150,7 +175,7 @@ Status ProvePad(const NodePair& pair) {
 
 Status ProveGather(const NodePair& pair) {
   const int axis = static_cast<int>(pair.exact().Int("axis"));
-  if (!pair.differs(0, axis) || IsConstantWithoutNegatives(pair.exact_operand(1))) return {};
+  if (!pair.differs(0, axis) || IsNeverNegative(pair, pair.operand_id(1))) return {};
   pair.Require(Need::Kind::kIndex, 0, axis, pair.of(0, axis));
   return {};
 }
@@ -159,6 +184,7 @@ Status ProveGather(const NodePair& pair) {
 Status ProveGatherND(const NodePair& pair) {
   const int last = pair.rank(1) - 1;
   if (pair.exact().Int("batch_dims") != 0 || pair.differs(1, last)) return ProveWhole(pair);
+  if (IsNeverNegative(pair, pair.operand_id(1))) return {};
   for (int a = 0; a < pair.rank(0) && a < pair.of(1, last); ++a) {
     if (!pair.differs(0, a)) continue;
     if (pair.of(1, last) != 1) return ProveWhole(pair);

@@ -29,6 +29,7 @@ class NodePair {
   ValueId operand_id(int k) const { return exact().operands[static_cast<size_t>(k)]; }
   const Value& exact_operand(int k) const { return exact_graph_[operand_id(k)]; }
   const Value& padded_operand(int k) const { return padded_graph_[operand_id(k)]; }
+  const Value& exact_value(ValueId id) const { return exact_graph_[id]; }
   int rank(int k) const { return exact_operand(k).type.rank(); }
   // Lengths on an axis of an operand, and of the result.
   int64_t of(int k, int axis) const { return At(exact_operand(k), axis); }
