@@ -46,8 +46,8 @@ graph::Workload LayerNorm(int64_t rows, int64_t columns) {
       "\n%3 = layer_norm(%0, %1, %2) {axis=1, epsilon=1e-05} : " + type + "\nreturn %3\n");
 }
 
-graph::Workload Attention(int64_t heads, int64_t length, int64_t depth) {
-  const std::string type = Type({1, heads, length, depth});
+graph::Workload Attention(int64_t heads, int64_t length, int64_t depth, DType dtype = DType::kF32) {
+  const std::string type = graph::TensorType{dtype, {1, heads, length, depth}, {}}.ToText();
   return Parsed("%0 = input() : " + type + "\n%1 = input() : " + type + "\n%2 = input() : " + type +
                 "\n%3 = attention(%0, %1, %2) {scale=0.125} : " + type + "\nreturn %3\n");
 }
@@ -73,11 +73,11 @@ graph::Workload Transpose(int64_t rows, int64_t columns) {
 }
 
 // A row times weights of 4 bits, with a scale for 32 of them.
-graph::Workload FewBitsDense() {
-  return Parsed(
-      "%0 = input() : f32[1,1024]\n%1 = weight() : u8[512,512]\n%2 = weight() : f32[512,32]\n"
-      "%3 = dequantize(%1, %2) {bits=4, block=32, depth=1024, zero=8} : f32[1024,512]\n"
-      "%4 = matmul(%0, %3) : f32[1,512]\nreturn %4\n");
+graph::Workload FewBitsDense(const std::string& type) {
+  return Parsed("%0 = input() : " + type + "[1,1024]\n%1 = weight() : u8[512,512]\n" +
+                "%2 = weight() : " + type + "[512,32]\n" +
+                "%3 = dequantize(%1, %2) {bits=4, block=32, depth=1024, zero=8} : " + type +
+                "[1024,512]\n%4 = matmul(%0, %3) : " + type + "[1,512]\nreturn %4\n");
 }
 
 }  // namespace
@@ -158,7 +158,9 @@ std::vector<NamedWorkload> AllKinds() {
           {"gelu-odd", Gelu(1001)},
           {"transpose", Transpose(300, 200)},
           {"dense-f16", NarrowDense(512, 768, 3072)},
-          {"dense-4-bits", FewBitsDense()}};
+          {"dense-4-bits", FewBitsDense("f32")},
+          {"attention-f16", Attention(12, 1024, 64, DType::kF16)},
+          {"dense-4-bits-f16", FewBitsDense("f16")}};
 }
 
 schedule::LoweredKernel LoweredBy(std::string_view family, const graph::Workload& workload,
