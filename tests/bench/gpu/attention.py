@@ -13,39 +13,22 @@ import argparse
 import concurrent.futures
 import ctypes
 import datetime
-import glob
 import json
 import re
 import statistics
 import subprocess
-import sys
 import time
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention as attention
 
+from printed_products import DRIVER, MAX_SHARED_MEMORY, captured, check, library, microseconds
+
 CASES = ["1x16x2048x128", "4x12x1024x64", "16x16x512x64", "1x16x8192x128", "1x16x2048x128:causal", "4x12x1024x64:causal",
          "1x32x4096x64:8:causal", "1x16x8192x128:causal", "1x32x4096x64:8", "1x16x2048x128:bf16"]
 BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION,
             "efficient": SDPBackend.EFFICIENT_ATTENTION}
-DRIVER = ctypes.CDLL("libcuda.so.1")
-MAX_SHARED_MEMORY = 8  # the function attribute
-
-
-def library(name):
-    found = [path for folder in sys.path for path in glob.glob(f"{folder}/nvidia/cu*/lib/{name}.so*")]
-    for path in [*found, f"{name}.so", *glob.glob(f"/usr/local/cuda/lib*/{name}.so*")]:
-        try:
-            return ctypes.CDLL(path)
-        except OSError:
-            pass
-    raise RuntimeError(f"there is no {name}; install CUDA 12 or newer")
-
-
-def check(code, what):
-    if code != 0:
-        raise RuntimeError(f"{what}: error {code}")
 
 
 def image(source):
@@ -134,27 +117,6 @@ class Printed:
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         check(DRIVER.cuLaunchKernel(self.function, self.blocks, 1, 1, self.threads, 1, 1, self.bytes, stream,
                                     self.calls[i % len(self.calls)][0], None), "launch")
-
-
-def captured(call, count):
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        call(0)
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
-            for i in range(count):
-                call(i)
-    return graph
-
-
-def microseconds(graph, count):
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    begin.record()
-    graph.replay()
-    end.record()
-    end.synchronize()
-    return begin.elapsed_time(end) * 1000 / count
 
 
 def torch_call(backend, case, sets):
