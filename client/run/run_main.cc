@@ -26,6 +26,7 @@
 #include "client/model/model_library.h"
 #include "client/model/tensor_files.h"
 #include "client/run/generate_command.h"
+#include "client/run/race.h"
 #include "client/run/run_page.h"
 #include "client/run/run_report.h"
 #include "compiler/front/front.h"
@@ -45,6 +46,7 @@ struct Options {
   std::string check;
   double rtol = 1e-4;
   double atol = 0;
+  std::vector<std::string> beside;
   double bench_seconds = 0;
   int threads = 0;
   int device = 0;
@@ -74,6 +76,54 @@ Result<LatencyStatistics> Bench(ModelLibrary& library, double seconds) {
     for (const double ns : MLC_TRY(library.RunTimed(at_once))) milliseconds.push_back(ns / 1e6);
   } while (Clock::now() < end);
   return Summarize(std::move(milliseconds));
+}
+
+// The inputs and sizes of `options`.
+Status SetInputs(ModelLibrary& library, const Options& options, const Dims& sizes) {
+  if (!sizes.empty()) MLC_TRY(library.SetSizes(sizes));
+  if (options.inputs.empty()) {
+    library.SetRandomInputs(options.seed);
+    return {};
+  }
+  return library.SetInputs(MLC_TRY(ReadTensors(options.inputs, "input")));
+}
+
+Result<std::unique_ptr<ModelLibrary>> OpenBeside(const ModelLibrary& first, const Options& options,
+                                                 const std::string& directory) {
+  std::unique_ptr<ModelLibrary> library =
+      MLC_TRY(ModelLibrary::Open(directory, first.threads(), options.device));
+  MLC_TRY(SetInputs(*library, options, first.sizes_now()));
+  MLC_TRY(library->Run());
+  return library;
+}
+
+// One that cannot be opened says why in its row; the others are timed.
+Status BenchBeside(ModelLibrary& library, const Options& options, RunReport& report) {
+  std::vector<std::unique_ptr<ModelLibrary>> opened;
+  std::vector<TimeRuns> racers = {[&](int runs) { return library.RunTimed(runs); }};
+  std::vector<size_t> rows;
+  for (const std::string& directory : options.beside) {
+    BesideRow& row = report.beside.emplace_back();
+    row.library = directory;
+    Result<std::unique_ptr<ModelLibrary>> other = OpenBeside(library, options, directory);
+    if (!other.ok()) {
+      row.error = other.status().message();
+      continue;
+    }
+    rows.push_back(report.beside.size() - 1);
+    opened.push_back(*std::move(other));
+    racers.emplace_back([other = opened.back().get()](int runs) { return other->RunTimed(runs); });
+  }
+  // A GPU gets several runs at a time, so that it does not wait for the CPU.
+  const RaceOptions race = {options.bench_seconds, library.device() >= 0 ? 8 : 1};
+  const std::vector<Raced> results = MLC_TRY(Race(racers, race));
+  report.latency = results.front().latency;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Raced& raced = results[i + 1];
+    BesideRow& row = report.beside[rows[i]];
+    row = {row.library, raced.latency, raced.quotient, raced.rounds, raced.error};
+  }
+  return Status();
 }
 
 std::vector<ProfileRow> SumByLabel(const std::vector<StepTime>& steps) {
@@ -128,7 +178,11 @@ Result<RunReport> RunOnce(ModelLibrary& library, const Options& options) {
         MLC_TRY(CheckOutputs(library.Outputs(), MLC_TRY(ReadTensors(options.check, "output")),
                              OutputNames(library), options.rtol, options.atol));
   }
-  if (options.bench_seconds > 0) report.latency = MLC_TRY(Bench(library, options.bench_seconds));
+  if (!options.beside.empty()) {
+    MLC_TRY(BenchBeside(library, options, report));
+  } else if (options.bench_seconds > 0) {
+    report.latency = MLC_TRY(Bench(library, options.bench_seconds));
+  }
   if (options.profile) MLC_TRY(Profile(library, report));
   if (!options.html.empty()) {
     MLC_TRY(html::WritePage(options.html, RunPage(report, options.directory)));
@@ -147,15 +201,6 @@ Status CheckOneSize(const Options& options, const DimSizes& sizes) {
     }
   }
   return {};
-}
-
-Status SetInputs(ModelLibrary& library, const Options& options, const Dims& sizes) {
-  if (!sizes.empty()) MLC_TRY(library.SetSizes(sizes));
-  if (options.inputs.empty()) {
-    library.SetRandomInputs(options.seed);
-    return {};
-  }
-  return library.SetInputs(MLC_TRY(ReadTensors(options.inputs, "input")));
 }
 
 bool Passed(const RunReport& report) {
@@ -249,10 +294,16 @@ void AddTensorFlags(CLI::App& app, Options& options) {
       ->check(finite)
       ->capture_default_str();
   transport::BeginGroup(app, "Times");
-  app.add_option(
-         "--bench", options.bench_seconds,
-         "time runs for this many seconds; on a GPU with its own clock, on data in its memory")
-      ->check(finite);
+  CLI::Option* bench =
+      app.add_option(
+             "--bench", options.bench_seconds,
+             "time runs for this many seconds; on a GPU with its own clock, on data in its memory")
+          ->check(finite);
+  app.add_option("--beside", options.beside,
+                 "with --bench: time this library of the same model in turns with the first one, "
+                 "up to so long each. One that is clearly slower ends early")
+      ->needs(bench)
+      ->allow_extra_args(false);
   CLI::Option* profile = app.add_flag("--profile", options.profile, "time per kernel");
   app.add_option("--html", options.html, "write the profile to this HTML file as well")
       ->needs(profile);

@@ -87,6 +87,13 @@ std::string ToText(const RunReport& report) {
             (report.device < 0 ? " runs\n"
                                : " graph launches in a row, by GPU events, data on the GPU\n");
   }
+  for (const BesideRow& row : report.beside) {
+    text += "beside " + row.library + ": " +
+            (row.error.empty()
+                 ? Line("%.3f ms, %.4f times as long, ", row.latency.median, row.quotient) +
+                       std::to_string(row.rounds) + " rounds\n"
+                 : row.error + "\n");
+  }
   double total = 0;
   for (const ProfileRow& row : report.profile) total += row.median_us;
   for (const ProfileRow& row : report.profile) {
@@ -98,6 +105,22 @@ std::string ToText(const RunReport& report) {
 
 namespace {
 
+nlohmann::ordered_json JsonOf(const LatencyStatistics& l) {
+  return {{"median", l.median}, {"p10", l.p10}, {"p90", l.p90}, {"runs", l.runs}};
+}
+
+nlohmann::ordered_json JsonOf(const BesideRow& row) {
+  nlohmann::ordered_json json = {{"library", row.library}};
+  if (row.error.empty()) {
+    json["latency_ms"] = JsonOf(row.latency);
+    json["quotient"] = row.quotient;
+    json["rounds"] = row.rounds;
+  } else {
+    json["error"] = row.error;
+  }
+  return json;
+}
+
 nlohmann::ordered_json JsonOf(const RunReport& report) {
   nlohmann::ordered_json json;
   json["schema"] = "mlc.run/1";
@@ -106,10 +129,8 @@ nlohmann::ordered_json JsonOf(const RunReport& report) {
   if (report.device >= 0) json["device"] = report.device;
   json["load_ms"] = report.load_ms;
   json["session_bytes"] = report.session_bytes;
-  if (report.latency) {
-    const LatencyStatistics& l = *report.latency;
-    json["latency_ms"] = {{"median", l.median}, {"p10", l.p10}, {"p90", l.p90}, {"runs", l.runs}};
-  }
+  if (report.latency) json["latency_ms"] = JsonOf(*report.latency);
+  for (const BesideRow& row : report.beside) json["beside"].push_back(JsonOf(row));
   if (!report.checks.empty()) {
     bool passed = true;
     nlohmann::ordered_json outputs = nlohmann::ordered_json::array();

@@ -46,6 +46,15 @@ struct StepTime {
   double p90_us = 0;
 };
 
+// Another library, timed in turns with the one that is reported.
+struct BesideRow {
+  std::string library;
+  LatencyStatistics latency;
+  double quotient = 1;  // of its time and that of the reported one; median over rounds
+  int rounds = 0;
+  std::string error;  // why it was not timed; empty: it was
+};
+
 struct RunReport {
   Dims sizes;  // of a library of several sizes; empty: it has one
   int threads = 0;
@@ -56,6 +65,7 @@ struct RunReport {
   std::vector<OutputCheck> checks;
   std::vector<ProfileRow> profile;  // longest first
   std::vector<StepTime> steps;      // of the profile
+  std::vector<BesideRow> beside;
   double run_us = 0;  // median of whole runs without profiling; 0 if there is no profile
 };
 
