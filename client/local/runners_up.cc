@@ -25,37 +25,36 @@ std::vector<Substitution> RunnersUp(std::vector<HeavyTask> tasks, int most) {
   std::ranges::stable_sort(tasks, std::greater(), cost);
   double total = 0;
   for (const HeavyTask& task : tasks) total += cost(task);
-  std::vector<std::vector<Substitution>> ranks(kOfOneTask);
+  std::vector<std::pair<double, Substitution>> ranked;
   for (const HeavyTask& task : tasks) {
     if (task.ns <= 0 || cost(task) < kLeastShare * total) continue;
-    size_t rank = 0;
+    int rank = 0;
     for (const db::Record& record : task.known) {
-      if (record.config == task.config || rank == ranks.size()) continue;
+      if (record.config == task.config || rank == kOfOneTask) continue;
       if (record.measurement.median_ns > kMostSlowdown * task.ns) continue;
-      ranks[rank++].push_back({task.workload, task.uses, task.ns, record});
+      ranked.push_back({cost(task) / ++rank, {task.workload, task.uses, task.ns, record}});
     }
   }
-  // The second best of every task come before the third best of any.
+  std::ranges::stable_sort(ranked, std::greater(), [](const auto& one) { return one.first; });
   std::vector<Substitution> chosen;
-  for (const std::vector<Substitution>& rank : ranks) {
-    for (const Substitution& substitution : rank) {
-      if (static_cast<int>(chosen.size()) < most) chosen.push_back(substitution);
-    }
+  for (auto& [gain, substitution] : ranked) {
+    if (static_cast<int>(chosen.size()) < most) chosen.push_back(std::move(substitution));
   }
   return chosen;
 }
 
-std::vector<size_t> Gains(std::span<const Substitution> tried, std::span<const double> ms,
-                          double base_ms) {
+bool IsGain(double quotient) { return quotient > 0 && quotient <= 1 - kLeastGain; }
+
+std::vector<size_t> Gains(std::span<const Substitution> tried, std::span<const double> quotients) {
   std::map<Digest, size_t> best;
   for (size_t i = 0; i < tried.size(); ++i) {
-    if (ms[i] <= 0 || ms[i] > base_ms * (1 - kLeastGain)) continue;
+    if (!IsGain(quotients[i])) continue;
     const auto [at, added] = best.try_emplace(tried[i].workload, i);
-    if (!added && ms[i] < ms[at->second]) at->second = i;
+    if (!added && quotients[i] < quotients[at->second]) at->second = i;
   }
   std::vector<size_t> gains;
   for (const auto& [workload, i] : best) gains.push_back(i);
-  std::ranges::sort(gains, std::less(), [&](size_t i) { return ms[i]; });
+  std::ranges::sort(gains, std::less(), [&](size_t i) { return quotients[i]; });
   return gains;
 }
 

@@ -32,14 +32,19 @@ struct Substitution {
   db::Record record;  // record of the config that replaces it
 };
 
-// Returns at most `most` substitutions, those of heavy tasks first: for each task at most six
-// configs within 1.3 times the time of the one in use.
+// Returns at most `most` substitutions: for each task at most six configs within 1.3 times the time
+// of the one in use. Those come first that may gain most: of heavy tasks and, in each task, of fast
+// configs. The second config of a task counts half of its first, the third a third of it.
 std::vector<Substitution> RunnersUp(std::vector<HeavyTask> tasks, int most);
 
-// Returns for each workload the substitution that made the model fastest, if it gained at least 0.4
-// % of `base_ms`. `ms` is parallel to `tried`; 0: it could not be timed.
-std::vector<size_t> Gains(std::span<const Substitution> tried, std::span<const double> ms,
-                          double base_ms);
+// Whether a model with a substitution that takes so many times as long as without it is faster
+// beyond what two timings of one model differ by.
+bool IsGain(double quotient);
+
+// Returns for each workload the substitution that gained most, if one gained; the largest gain
+// first. `quotients` is parallel to `tried`: time of the model with it over that without; 0: it
+// could not be timed.
+std::vector<size_t> Gains(std::span<const Substitution> tried, std::span<const double> quotients);
 
 // Returns the lock file with the substitutions applied.
 package::LockFile Substituted(package::LockFile lock, std::span<const Substitution> made);

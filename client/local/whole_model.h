@@ -1,7 +1,7 @@
 // The last step of tuning for a GPU of this machine. It times the runners-up of the heaviest tasks
-// (runners_up.h) in the whole model, and stores those that make it faster in the log. mlc-compile
-// and mlc-run beside this program build and run each library, several builds during one run, so
-// that a crash or hang ends only a child. Use it from one thread.
+// (runners_up.h) in the whole model, and stores those that make it faster in the log. Each library
+// differs from the first one in one kernel, so that all its other device code is in the cache.
+// Several are built while others are timed (model_programs.h). Use it from one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,20 @@ struct WholeModelOptions {
   std::string programs;                  // folder of mlc-compile and mlc-run; empty: this one's
   int device = 0;                        // number of the GPU, as the driver counts
   int most = 0;                          // largest number of runners-up
-  int64_t budget_ms = 0;                 // no runner-up starts after it
+  int64_t budget_ms = 0;                 // of all that is done
+  std::string cubin_cache = {};          // value of --cubin-cache
+  // Folder that the user's library will have: of one with the same name, mlc-compile finds device
+  // code in the cache.
+  std::string library = "model";
 };
 
 struct WholeModelResult {
   double before_ms = 0;  // latency of the model, medians of event times
   double after_ms = 0;
+  int asked = 0;  // runners-up that there were
   int tried = 0;
   int taken = 0;
+  double seconds = 0;  // that it took
 };
 
 // Blocks for about `budget_ms` at most. On an error the log is unchanged; CANCELLED if `stop` was

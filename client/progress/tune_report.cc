@@ -40,10 +40,9 @@ std::string ResultJson(const TuneOptions& options, const std::string& job,
   json["target"] = progress.target();
   json["precision"] = options.precision;
   if (whole) {
-    json["whole_model"] = {{"before_ms", whole->before_ms},
-                           {"after_ms", whole->after_ms},
-                           {"tried", whole->tried},
-                           {"taken", whole->taken}};
+    json["whole_model"] = {{"before_ms", whole->before_ms}, {"after_ms", whole->after_ms},
+                           {"asked", whole->asked},         {"tried", whole->tried},
+                           {"taken", whole->taken},         {"seconds", whole->seconds}};
   }
   json["tasks"] = Json::array();
   for (size_t i = 0; i < model.tasks.size(); ++i) {
@@ -70,16 +69,27 @@ std::string ResultJson(const TuneOptions& options, const std::string& job,
 }
 
 std::string WholeModelText(const WholeModelResult& result) {
-  if (result.tried == 0) return "No runner-up was timed in the whole model.\n";
-  char line[160];
-  std::snprintf(line, sizeof(line),
-                "In the whole model: %.3f ms before, %.3f ms with %d of %d runners-up\n",
-                result.before_ms, result.after_ms, result.taken, result.tried);
+  char line[200];
+  if (result.tried == 0) {
+    std::snprintf(line, sizeof(line), "No runner-up was timed in the whole model (%.1f s)%s\n",
+                  result.seconds,
+                  result.asked == 0 ? "." : ": --whole-model N takes the time that N need.");
+  } else {
+    std::snprintf(line, sizeof(line),
+                  "In the whole model: %.3f ms before, %.3f ms with %d of %d runners-up; %d of %d "
+                  "were timed, in %.1f s\n",
+                  result.before_ms, result.after_ms, result.taken, result.tried, result.tried,
+                  result.asked, result.seconds);
+  }
   return line;
 }
 
+std::string LibraryFolder(const TuneOptions& options) {
+  return std::filesystem::path(options.model).stem().string() + "-lib";
+}
+
 std::string CompileCommand(const TuneOptions& options) {
-  const std::string name = std::filesystem::path(options.model).stem().string() + "-lib";
+  const std::string name = LibraryFolder(options);
   std::string command = "mlc-compile";
   for (const std::string& word : options.ModelWords()) command += " " + ShellQuoted(word);
   // A server answers builds by its own rule.

@@ -10,7 +10,8 @@
 // workload, at most 1; `roofline_ns` is the roofline of the latter.
 //
 // `whole_model` is there if runners-up were timed in the whole model: its latency `before_ms` and
-// `after_ms`, and how many were `tried` and `taken`.
+// `after_ms`, how many there were to be timed (`asked`), how many were `tried` and `taken`, and the
+// `seconds` of all that.
 #pragma once
 
 #include <optional>
@@ -34,6 +35,8 @@ std::string SubmittedJson(const proto::SubmitJobReply& reply);
 // The result of timing runners-up in the whole model, one line for people.
 std::string WholeModelText(const WholeModelResult& result);
 
+// The folder of the library that this command names.
+std::string LibraryFolder(const TuneOptions& options);
 // The command that compiles the model with the result.
 std::string CompileCommand(const TuneOptions& options);
 

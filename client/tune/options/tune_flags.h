@@ -77,7 +77,8 @@ inline constexpr std::tuple kTuneFlags{
     Flag{&O::cuda_home, "--cuda-home", G::kGpu, SettingHelp("cuda-home")}.Repeated(R::kCompile),
     Flag{&O::whole_model, "--whole-model", G::kGpu,
          "with GPUs of this machine: how many runners-up to time in the whole model at the end; "
-         "0: none; default: a tenth of the trials, at most 48"}
+         "0: none; default: a tenth of the trials, at most 48, and as many as a fifth of the "
+         "tuning's time, or 30 s, permits; those that are asked for may take a minute"}
         .In(0, 10'000)
         .Repeated(R::kAgain),
     Flag{&O::cubin_cache, "--cubin-cache", G::kGpu, SettingHelp("cubin-cache")}.Repeated(R::kAgain),

@@ -56,7 +56,9 @@ TEST_F(WholeModel, EveryRunnerUpIsTimedAndTheLogIsToldWhatWasTaken) {
   const size_t before = Records().size();
   const Result<WholeModelResult> result = TryInWholeModel(options_, stop_.get_token());
   ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->asked, 3);
   EXPECT_EQ(result->tried, 3);
+  EXPECT_GT(result->seconds, 0);
   EXPECT_GT(result->before_ms, 0);
   EXPECT_LE(result->after_ms, result->before_ms);
   const std::vector<db::Record> after = Records();
@@ -76,6 +78,21 @@ TEST_F(WholeModel, WithoutTimeNothingIsTried) {
   EXPECT_EQ(result->tried, 0);
   EXPECT_EQ(result->taken, 0);
   EXPECT_EQ(Records().size(), before);
+}
+
+// A library beside the first one ends with its process, and the others are timed.
+TEST_F(WholeModel, AProgramThatCrashesBesideOneLibraryLosesNoOther) {
+  const std::string bin = root_ + "/bin";
+  fs::create_directories(bin);
+  fs::create_symlink(MLC_BINARY_DIR "/bin/mlc-compile", bin + "/mlc-compile");
+  std::ofstream(bin + "/mlc-run") << "#!/bin/sh\ncase \"$*\" in */0/model*) kill -9 $$;; esac\n"
+                                  << "exec '" MLC_BINARY_DIR "/bin/mlc-run' \"$@\"\n";
+  fs::permissions(bin + "/mlc-run", fs::perms::owner_all);
+  options_.programs = bin;
+  const Result<WholeModelResult> result = TryInWholeModel(options_, stop_.get_token());
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->asked, 3);
+  EXPECT_EQ(result->tried, 2);
 }
 
 TEST_F(WholeModel, AnInterruptAndMissingProgramsLeaveTheLogAsItWas) {

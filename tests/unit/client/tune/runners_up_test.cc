@@ -27,14 +27,17 @@ HeavyTask Task(const std::string& name, int uses, double ns, int configs) {
   return task;
 }
 
-TEST(RunnersUpTest, HeavyTasksComeFirstAndEachTaskBeforeThirdBests) {
-  const auto tried = RunnersUp({Task("light", 1, 1000, 3), Task("heavy", 12, 5000, 3)}, 10);
-  ASSERT_EQ(tried.size(), 4u);
+TEST(RunnersUpTest, WhatMayGainMostComesFirst) {
+  const auto tried = RunnersUp(
+      {Task("light", 2, 1000, 3), Task("heavy", 12, 5000, 3), Task("half", 6, 6000, 3)}, 10);
+  ASSERT_EQ(tried.size(), 6u);
   EXPECT_EQ(tried[0].workload, DigestOf("heavy"));
   EXPECT_EQ(tried[0].record.config, "f/1 a=1");
-  EXPECT_EQ(tried[1].workload, DigestOf("light"));
+  EXPECT_EQ(tried[1].workload, DigestOf("half"));
   EXPECT_EQ(tried[2].workload, DigestOf("heavy"));
   EXPECT_EQ(tried[2].record.config, "f/1 a=2");
+  EXPECT_EQ(tried[3].workload, DigestOf("half"));
+  EXPECT_EQ(tried[4].workload, DigestOf("light"));
 }
 
 TEST(RunnersUpTest, SlowConfigsLightTasksAndMoreThanAskedAreLeftOut) {
@@ -49,10 +52,10 @@ TEST(RunnersUpTest, SlowConfigsLightTasksAndMoreThanAskedAreLeftOut) {
 TEST(RunnersUpTest, OneGainOfEachWorkloadLargestFirst) {
   const auto tried = RunnersUp({Task("a", 12, 5000, 3), Task("b", 12, 4000, 3)}, 10);
   ASSERT_EQ(tried.size(), 4u);  // a, b, a, b
-  const std::vector<double> ms = {0.98, 0.999, 0.95, 0.97};
-  EXPECT_EQ(Gains(tried, ms, 1.0), (std::vector<size_t>{2, 3}));
+  const std::vector<double> quotients = {0.98, 0.999, 0.95, 0.97};
+  EXPECT_EQ(Gains(tried, quotients), (std::vector<size_t>{2, 3}));
   const std::vector<double> none = {0.998, 0, 1.2, 1.0};
-  EXPECT_TRUE(Gains(tried, none, 1.0).empty());
+  EXPECT_TRUE(Gains(tried, none).empty());
 }
 
 TEST(RunnersUpTest, WhatIsKeptLeadsInTheLogByWhatTheModelGained) {
