@@ -39,6 +39,7 @@ constexpr std::array<Backend, 2> kBackends = {{
      .default_margin = 0.75,
      .rules = {},
      .pad_channels = false,
+     .computes_masks = false,
      .multiplies_bytes = true,
      .packed_reads = {.rows = std::numeric_limits<int64_t>::max()},
      .skipped_passes = {},
@@ -60,6 +61,7 @@ constexpr std::array<Backend, 2> kBackends = {{
                .resizes_by_element = false,
                .few_channels = 3},
      .pad_channels = true,
+     .computes_masks = true,
      .multiplies_bytes = false,
      // Products of more rows are not limited by reading weights.
      .packed_reads = {.rows = 16, .narrow = true},

@@ -32,6 +32,8 @@ struct Backend {
   graph::PlaceRules rules;
   // True if images of few channels are padded.
   bool pad_channels;
+  // True if attention computes causal masks instead of reading them.
+  bool computes_masks;
   // Whether products of u8 and i8 have kernels.
   bool multiplies_bytes;
   // The weights of few bits that products read as they are packed.

@@ -7,6 +7,7 @@
 #include "compiler/backend/backend.h"
 #include "compiler/front/bounded_model.h"
 #include "compiler/graph/onnx/file.h"
+#include "compiler/graph/passes/causal_masks.h"
 #include "compiler/graph/passes/decode_weights.h"
 #include "compiler/graph/passes/hide_keys.h"
 #include "compiler/graph/passes/integer_products.h"
@@ -25,6 +26,7 @@ constexpr std::string_view kIntegerProducts = "integer_products";
 constexpr std::string_view kHideKeys = "hide_keys";
 constexpr std::string_view kMergeScales = "merge_scales";
 constexpr std::string_view kPrecision = "precision";
+constexpr std::string_view kCausalMasks = "causal_masks";
 constexpr std::string_view kPadChannels = "pad_channels";
 // Rounding to 8 bits errs by 1/254 of the largest element of a part of a row; sums err less.
 constexpr double kRoundedTolerance = 2e-2;
@@ -32,8 +34,8 @@ constexpr double kRoundedTolerance = 2e-2;
 bool IsLogical(std::string_view name) {
   const auto names = graph::PhysicalPassNames();
   return name != kDecodeWeights && name != kIntegerProducts && name != kHideKeys &&
-         name != kMergeScales && name != kPrecision && name != kPadChannels &&
-         std::find(names.begin(), names.end(), name) == names.end();
+         name != kMergeScales && name != kPrecision && name != kCausalMasks &&
+         name != kPadChannels && std::find(names.begin(), names.end(), name) == names.end();
 }
 
 bool IsWanted(const FrontOptions& options, std::string_view pass) {
@@ -58,6 +60,7 @@ Status CheckNames(const FrontOptions& options) {
 graph::PassOptions LogicalOptions(const FrontOptions& options) {
   graph::PassOptions result;
   result.skip = options.skip;
+  result.skip.erase(std::string(kCausalMasks));
   result.skip.erase(std::string(kPadChannels));
   result.skip.erase(std::string(kIntegerProducts));
   result.skip.erase(std::string(kMergeScales));
@@ -138,6 +141,7 @@ FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
   const backend::Backend& backend = backend::BackendOf(target);
   options.rules = backend.rules;
   options.pad_channels = backend.pad_channels;
+  options.computes_masks = backend.computes_masks;
   options.multiplies_bytes = backend.multiplies_bytes;
   // Without dot products of bytes, a filter is faster in floats.
   const auto* cpu = target.As<target::CpuTarget>();
@@ -158,6 +162,7 @@ std::vector<std::string> PassNames() {
   names.emplace_back(kDecodeWeights);
   names.emplace_back(kMergeScales);
   names.emplace_back(kPrecision);
+  names.emplace_back(kCausalMasks);
   names.emplace_back(kPadChannels);
   for (std::string_view name : graph::PhysicalPassNames()) names.emplace_back(name);
   return names;
@@ -194,6 +199,10 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
   }));
   MLC_TRY(RunOptional(kPrecision, graph, options, trace, [&](graph::Graph& at) {
     return graph::ConvertPrecision(at, options.precision);
+  }));
+  MLC_TRY(RunOptional(kCausalMasks, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
+    if (!options.computes_masks || options.skip.contains(kCausalMasks)) return false;
+    return graph::ComputeCausalMasks(at);
   }));
   MLC_TRY(RunOptional(kPadChannels, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
     if (!options.pad_channels || options.skip.contains(kPadChannels)) return false;

@@ -32,6 +32,8 @@ struct FrontOptions {
   graph::PlaceRules rules;
   // True to pad images of few channels to the size of a GPU's copies.
   bool pad_channels = false;
+  // True if attention computes causal masks instead of reading them.
+  bool computes_masks = false;
   // Products of dequantised values are computed in integers; other precisions than the model's
   // compute in floats.
   bool multiplies_bytes = false;
@@ -43,8 +45,8 @@ struct FrontOptions {
   // The model takes ranges of sizes: attention reads no more keys than there are, and values keep
   // their order (PlaceRules::keeps_order).
   bool takes_ranges = false;
-  // Names of logical passes, integer_products, merge_scales, pad_channels or fuse_residuals, to
-  // leave out.
+  // Names of logical passes, integer_products, merge_scales, causal_masks, pad_channels or
+  // fuse_residuals, to leave out.
   std::set<std::string, std::less<>> skip;
   // Names of passes, logical or physical, after which `print` sees the graph; "all" is every one.
   std::set<std::string, std::less<>> print_after;

@@ -140,6 +140,23 @@ RandomWorkload RandomLongAttention(Rng& rng) {
   return random;
 }
 
+RandomWorkload RandomCausalAttention(Rng& rng) {
+  const std::string types[] = {"f32", "f16", "bf16"};
+  const std::string t = types[rng.Below(3)];
+  const int64_t batch = Between(rng, 1, 2), heads = Between(rng, 1, 2);
+  const int64_t queries = Between(rng, 2, 90), keys = Between(rng, queries, queries + 60);
+  const int64_t depth = 8 * Between(rng, 1, 9);
+  const std::string q = DenseType(t, {batch, heads, queries, depth});
+  const std::string k = DenseType(t, {batch, heads, keys, depth});
+  const std::string mask = DenseType(t, {queries, keys});
+  const int64_t first = Between(rng, 1, keys - queries + 1);
+  return {WorkloadText("  %0 = constant() {value=-inf} : " + mask + "\n  %1 = input() : " + q +
+                           "\n  %2 = input() : " + k + "\n  %3 = input() : " + k +
+                           "\n  %4 = trilu(%0) {k=" + std::to_string(first) + ",upper=1} : " +
+                           mask + "\n  %5 = attention(%1, %2, %3, %4) {scale=0.25} : " + q + "\n",
+                       "%5")};
+}
+
 namespace {
 
 // Of [batch, heads, rows, width]: dense, or rows of all heads next to each other.

@@ -18,6 +18,8 @@ RandomWorkload RandomMaskedAttention(Rng& rng);
 RandomWorkload RandomCountedAttention(Rng& rng);
 // Long enough for chunks of keys, wide enough for slices of values.
 RandomWorkload RandomLongAttention(Rng& rng);
+// The same with a causal mask that the kernel makes itself.
+RandomWorkload RandomCausalAttention(Rng& rng);
 // Of f16 or bf16, heads as wide as warps with roles take them, operands and results in several
 // orders, long enough for some tiles; some are causal.
 RandomWorkload RandomRoleAttention(Rng& rng);

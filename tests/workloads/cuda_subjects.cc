@@ -142,6 +142,7 @@ constexpr CudaSubject kSubjects[] = {
     {"projected_attention", kAttention, RandomProjectedAttention},
     {"masked_attention", kAttention, RandomMaskedAttention},
     {"long_attention", kAttention, RandomLongAttention},
+    {"causal_attention", kAttention, RandomCausalAttention},
     {"cluster_attention", kAttention, RandomLongAttention, 0, "split", 2, true},
     {"role_attention", kRoleAttention, RandomRoleAttention, kBF16},
     {"role_attention_turns", kRoleAttention, RandomRoleAttention, kBF16, "turns", 1},

@@ -74,6 +74,7 @@ class Partitioner {
   Result<Partition> Run() {
     for (ValueId id = 0; id < graph_.size(); ++id) {
       if (TakesPrologue(graph_[id])) TakeDecoding(graph_[id].operands[0], id);
+      if (graph_[id].op == Op::kAttention) TakeMask(id);
     }
     // Later anchors choose first: a residual add joins the later of its two producers.
     for (ValueId id = graph_.size(); id-- > 0;) {
@@ -103,6 +104,22 @@ class Partitioner {
       residuals_ += residual ? 1 : 0;
       for (ValueId operand : node.operands) TakeDecoding(operand, id);
     }
+  }
+
+  // Takes a mask that follows from the places of its elements: kernels compute it faster than they
+  // read it, or even know which keys it hides.
+  void TakeMask(ValueId attention) {
+    constexpr size_t kMask = 3;
+    const std::vector<ValueId>& operands = graph_[attention].operands;
+    if (operands.size() <= kMask || operands[kMask] == kNoValue) return;
+    const ValueId mask = operands[kMask];
+    const Value& node = graph_[mask];
+    if (node.op != Op::kTrilu || graph_[node.operands[0]].op != Op::kConstant || IsOutput(mask)) {
+      return;
+    }
+    if (!graph_[node.operands[0]].Has("value")) return;
+    if (fuser_.users()[static_cast<size_t>(mask)].size() != 1) return;
+    TryMerge(fuser_.GroupOf(mask), fuser_.GroupOf(attention));
   }
 
   // Takes what turns codes of bytes into `value`, which `reader` alone reads: codes are less to

@@ -42,5 +42,11 @@ TEST(CudaShapes, AttentionOverChunksAndSlices) {
     CheckFamily(rng, RandomLongAttention(rng), "attention", 4);
 }
 
+TEST(CudaShapes, AttentionWithCausalMasksOfItsOwn) {
+  Rng rng(56);
+  for (int i = 0; i < 16 && !HasFailure(); ++i)
+    CheckFamily(rng, RandomCausalAttention(rng), "attention", 4);
+}
+
 }  // namespace
 }  // namespace mlc::schedule

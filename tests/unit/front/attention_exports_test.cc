@@ -101,6 +101,17 @@ TEST_P(AttentionExports, BecomesKernelsThatComputeTheSame) {
   ExpectSame(model->graph, *simplified);
 }
 
+// On a GPU, which computes masks of places.
+TEST_P(AttentionExports, ComputesTheSameOnAGpu) {
+  const Result<Model> model = ReadModel(Folder() + "/" + GetParam().name + ".onnx", {});
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  target::Target gpu;
+  gpu.device = target::GpuTarget{};
+  const Result<graph::Graph> simplified = SimplifyGraph(model->graph, ForTarget({}, gpu));
+  ASSERT_TRUE(simplified.ok()) << simplified.status().message();
+  ExpectSame(model->graph, *simplified);
+}
+
 TEST_P(AttentionExports, IsOneTaskEach) {
   const Export& entry = GetParam();
   const Result<graph::Program> program =

@@ -312,6 +312,22 @@ TEST(BuildProgram, ConcatenatedValuesAreWrittenInPlace) {
   EXPECT_EQ(second.graph()[second.outputs()[0]].type.strides[3], 24);
 }
 
+// A mask of places is a part of the attention that alone reads it; others are read.
+TEST(BuildProgram, AttentionComputesMasksOfItsOwn) {
+  const std::string heads = "f32[1,2,8,4]";
+  const auto steps = [&](const std::string& number, bool is_shared) {
+    return StepsOf(ProgramOf(
+        "graph v1 { %0 = input() : " + heads + " %1 = input() : " + heads + " %2 = " + number +
+        " : f32[8,8] %3 = trilu(%2) {k=1, upper=1} : f32[8,8] %4 = attention(%0, %1, %1, %3) "
+        "{scale=0.5} : " +
+        heads + (is_shared ? " %5 = attention(%1, %0, %0, %3) " : " %5 = attention(%1, %0, %0) ") +
+        "{scale=0.5} : " + heads + " return %4, %5 }"));
+  };
+  EXPECT_EQ(steps("constant() {value=-inf}", false), "trilu attention; attention");
+  EXPECT_EQ(steps("constant() {value=-inf}", true), "trilu; attention; attention");
+  EXPECT_EQ(steps("input()", false), "trilu; attention; attention");
+}
+
 TEST(BuildProgram, RefusesWhatIsNoModelGraph) {
   Result<Graph> graph =
       Graph::Parse("graph v1 { %0 = weight() : f32[2] %1 = tanh(%0) : f32[2] return %1 }");
