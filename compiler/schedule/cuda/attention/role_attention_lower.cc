@@ -45,6 +45,7 @@ class RoleAttentionLowering {
   ExprRef KeyTile(const ExprRef& step) const { return steps_ - step - 1; }
   ExprRef FirstKey(const ExprRef& tile) const;
   Place PlaceOfStep(const ExprRef& step);
+  Place PlaceOfQueries(const ExprRef& round);
   // One thread copies.
   void EmitCopies();
   void CopyRows(const HeadMatrix& from, const ExprRef& first_row, int rows, int64_t columns,
@@ -72,12 +73,12 @@ class RoleAttentionLowering {
   ir::BufferId order_ = 0, results_ = 0, turn_ = 0;
   // Of the current block, thread and tile.
   ExprRef block_, thread_, group_, lane_, warp_, pair_, row_;
-  ExprRef batch_, head_, query_, steps_, first_turn_, round_;
+  ExprRef batch_, head_, query_, steps_, first_turn_, round_, query_place_;
 };
 
 void RoleAttentionLowering::Declare() {
   const int64_t keys = int64_t{plan_.stages} * plan_.key_block;
-  q_.tiles = b_.SharedMemory("queries", plan_.data, plan_.rows() * p_.depth);
+  q_.tiles = b_.SharedMemory("queries", plan_.data, plan_.places * plan_.rows() * p_.depth);
   k_.tiles = b_.SharedMemory("keys", plan_.data, keys * p_.depth);
   v_.tiles = b_.SharedMemory("values", plan_.data, keys * p_.width);
   results_ = b_.SharedMemory("results", plan_.result, plan_.result_elements());
@@ -85,7 +86,7 @@ void RoleAttentionLowering::Declare() {
     ring.full = async_.Mbarriers(name + std::string("_full"), count);
     ring.empty = async_.Mbarriers(name + std::string("_empty"), count);
   };
-  barriers("q", q_, 1);
+  barriers("q", q_, plan_.places);
   barriers("k", k_, plan_.stages);
   barriers("v", v_, plan_.stages);
   if (plan_.turns) order_ = async_.Mbarriers("order", plan_.groups);
@@ -105,7 +106,7 @@ void RoleAttentionLowering::EmitBlock(const ExprRef& block, const ExprRef& threa
   thread_ = thread;
   const int64_t warps = int64_t{4} * plan_.groups;
   for (const Ring* ring : {&q_, &k_, &v_}) {
-    for (int64_t stage = 0; stage < (ring == &q_ ? 1 : plan_.stages); ++stage) {
+    for (int64_t stage = 0; stage < (ring == &q_ ? plan_.places : plan_.stages); ++stage) {
       async_.MbarrierInit(ring->full, Int(stage), 1);
       async_.MbarrierInit(ring->empty, Int(stage), warps);
     }
@@ -176,6 +177,12 @@ RoleAttentionLowering::Place RoleAttentionLowering::PlaceOfStep(const ExprRef& s
           b_.Let("parity", ir::Mod(ir::FloorDiv(turn, plan_.stages), 2))};
 }
 
+RoleAttentionLowering::Place RoleAttentionLowering::PlaceOfQueries(const ExprRef& round) {
+  if (plan_.places == 1) return {Int(0), b_.Let("q_parity", ir::Mod(round, 2))};
+  return {b_.Let("q_place", ir::Mod(round, plan_.places)),
+          b_.Let("q_parity", ir::Mod(ir::FloorDiv(round, plan_.places), 2))};
+}
+
 void RoleAttentionLowering::EmitCopies() {
   if (plan_.moves_registers()) async_.SetRegisters(plan_.copying_registers());
   const int64_t first = int64_t{128} * plan_.groups;
@@ -183,12 +190,13 @@ void RoleAttentionLowering::EmitCopies() {
     async_.MakeTensorMaps();
     b_.If(Do(ScalarOp::kEqual, thread_, Int(first)), [&] {
       ForTiles([&](const ExprRef& round) {
-        const ExprRef free = b_.Let("free", ir::Mod(round + 1, 2));
-        async_.MbarrierWait(q_.empty, Int(0), free);
-        async_.MbarrierArrive(q_.full, Int(0),
-                              static_cast<int>(plan_.rows() * p_.depth * SizeOf(plan_.data)));
-        CopyRows(plan_.q, query_, static_cast<int>(plan_.rows()), p_.depth, q_.tiles, Int(0),
-                 q_.full, Int(0));
+        const Place place = PlaceOfQueries(round);
+        const int64_t elements = plan_.rows() * p_.depth;
+        async_.MbarrierWait(q_.empty, place.stage, b_.Let("free", Int(1) - place.parity));
+        async_.MbarrierArrive(q_.full, place.stage,
+                              static_cast<int>(elements * SizeOf(plan_.data)));
+        CopyRows(plan_.q, query_, static_cast<int>(plan_.rows()), p_.depth, q_.tiles,
+                 place.stage * elements, q_.full, place.stage);
         b_.For("key_step", Int(0), steps_, 1, [&](const ExprRef& step) {
           CopyKeys(plan_.k, k_, p_.depth, step);
           CopyKeys(plan_.v, v_, p_.width, step);
@@ -246,7 +254,9 @@ void RoleAttentionLowering::Arrive(ir::BufferId barrier, const ExprRef& index) {
 void RoleAttentionLowering::EmitTile(const ExprRef& round) {
   round_ = round;
   softmax_.Reset();
-  async_.MbarrierWait(q_.full, Int(0), b_.Let("q_parity", ir::Mod(round, 2)));
+  const Place queries = PlaceOfQueries(round);
+  query_place_ = queries.stage;
+  async_.MbarrierWait(q_.full, queries.stage, queries.parity);
   {
     const Place place = PlaceOfStep(Int(0));
     async_.MbarrierWait(k_.full, place.stage, place.parity);
@@ -266,7 +276,7 @@ void RoleAttentionLowering::EmitTile(const ExprRef& round) {
            [&](const ExprRef& step) { EmitStep(step, true); });
   }
   b_.For("key_step", unmasked, steps_, 1, [&](const ExprRef& step) { EmitStep(step, false); });
-  Arrive(q_.empty, Int(0));
+  Arrive(q_.empty, queries.stage);
   const Place last = PlaceOfStep(steps_ - 1);
   async_.MbarrierWait(v_.full, last.stage, last.parity);
   Output(last.stage);
@@ -301,7 +311,8 @@ void RoleAttentionLowering::EmitStep(const ExprRef& step, bool masked) {
 }
 
 void RoleAttentionLowering::Scores(const ExprRef& stage) {
-  const ExprRef rows = b_.Let("rows_at", group_ * int64_t{kGroupQueries * kChunkColumns});
+  const ExprRef rows = b_.Let("rows_at", query_place_ * (plan_.rows() * p_.depth) +
+                                             group_ * int64_t{kGroupQueries * kChunkColumns});
   const ExprRef keys = b_.Let("keys_at", stage * (plan_.key_block * p_.depth));
   for (int64_t chunk = 0; chunk < plan_.depth_chunks(); ++chunk) {
     b_.WarpgroupMma(softmax_.scores(), Int(0), q_.tiles,

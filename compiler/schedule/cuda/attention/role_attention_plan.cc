@@ -85,8 +85,8 @@ bool StoresVectors(const Workload& workload, ValueId anchor) {
 
 int64_t RoleAttentionPlan::block_bytes() const {
   const int64_t keys = int64_t{stages} * key_block * (problem.depth + problem.width);
-  return (rows() * problem.depth + keys) * SizeOf(data) + result_elements() * SizeOf(result) +
-         kReservedBytes;
+  return (places * rows() * problem.depth + keys) * SizeOf(data) +
+         result_elements() * SizeOf(result) + kReservedBytes;
 }
 
 int RoleAttentionPlan::registers() const {
@@ -127,6 +127,8 @@ RoleAttentionPlan WithKnobs(RoleAttentionPlan plan, const target::Target& target
   plan.stages = static_cast<int>(config["stages"]);
   plan.turns = config["turns"] != 0;
   plan.blocks = std::min<int64_t>(plan.tiles(), std::max(1, target.gpu().sms));
+  plan.places = plan.rounds() > 1 ? 2 : 1;
+  if (plan.block_bytes() > target.gpu().block_bytes) plan.places = 1;
   return plan;
 }
 

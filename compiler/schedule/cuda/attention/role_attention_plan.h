@@ -37,6 +37,7 @@ struct RoleAttentionPlan {
   int key_block = 0;  // keys of a tile
   int stages = 2;
   bool turns = false;  // groups begin their products one after the other
+  int places = 1;      // of tiles of queries: with two, the next one is copied early
   int64_t blocks = 1;
 
   // With two groups or more, warps that copy give registers to the others; they are a group, then.
