@@ -7,6 +7,16 @@
 
 namespace mlc::backend {
 
+namespace {
+
+// Clocks of a nanosecond under load.
+double ClockOf(const target::GpuTarget& gpu, const target::GpuAnalyticCalibration& core) {
+  if (gpu.tensor_gflops <= 0) return core.busy_ghz;
+  return core.busy_clock * gpu.tensor_gflops / (std::max(1, gpu.sms) * core.cycle_flops);
+}
+
+}  // namespace
+
 Estimate EstimateOnGpu(const schedule::KernelFacts& f, const target::Target& target) {
   const target::GpuAnalyticCalibration& core = target::CalibrationOf(target.gpu()).analytic;
   const double sms = std::max(1, target.gpu().sms);
@@ -34,6 +44,13 @@ Estimate EstimateOnGpu(const schedule::KernelFacts& f, const target::Target& tar
                               std::min(1.0, (warps * active) / (core.copy_warps * sms)));
   e.overhead_ns = core.launch_ns + core.next_launch_ns * std::max(0.0, f.phases - 1);
 
+  if (f.cycles > 0) {
+    // All that multiprocessors do is in the count; what overlaps there is not added up again.
+    e.compute_ns = f.cycles / ClockOf(target.gpu(), core);
+    e.total_ns = std::max(e.compute_ns, e.dram_ns) +
+                 core.overlap * std::min(e.compute_ns, e.dram_ns) + e.overhead_ns;
+    return e;
+  }
   // A block cannot be faster than its steps in a row; co-resident blocks overlap.
   const double rounds = std::max(1.0, std::ceil(f.waves));
   const double chain = rounds * f.pipeline_steps * core.step_ns;

@@ -90,7 +90,10 @@ constexpr GpuCalibration kGpu = {.analytic = {.fma = 435,
                                               .step_ns = 45,
                                               .launch_ns = 1800,
                                               .next_launch_ns = 900,
-                                              .overlap = 0.12},
+                                              .overlap = 0.12,
+                                              .cycle_flops = 4096,
+                                              .busy_clock = 0.88,
+                                              .busy_ghz = 1.7},
                                  .tensor = {.mma_flops = 2500,
                                             .warpgroup_flops = 3700,
                                             .shared_memory_bytes = 128,
@@ -152,8 +155,9 @@ constexpr GpuCalibration kGpu = {.analytic = {.fma = 435,
                                                     .exponentials = 10,
                                                     .overlap = 0.4,
                                                     .step_latency = 150,
-                                                    .start = 4500,
-                                                    .tile_end = 2000}};
+                                                    .start = 1400,
+                                                    .tile_end = 700,
+                                                    .late_queries = 1300}};
 
 }  // namespace
 

@@ -24,6 +24,10 @@ struct GpuAnalyticCalibration {
   double launch_ns;       // the first launch
   double next_launch_ns;  // each further launch
   double overlap;         // share of the shorter parts that the longest does not hide
+  // For families that count cycles:
+  double cycle_flops;  // of matrix units, 2-byte types, per cycle of the highest clock,
+  double busy_clock;   // the share of that clock under load,
+  double busy_ghz;     // and the clock where none is known
 };
 
 // One multiprocessor, in clock cycles, for the choice of the default config of a product on matrix
@@ -112,8 +116,9 @@ struct GpuRoleAttentionCalibration {
   double exponentials;  // with what else a weight takes, per cycle
   double overlap;       // what remains of the shorter of both where groups fill each other's gaps
   double step_latency;  // of a tile of keys: barriers and reductions
-  double start;         // launch, tensor maps, the first copies, the last stores
-  double tile_end;      // of a tile of queries: its first scores, its results
+  double start;         // tensor maps, the first copies, the last stores
+  double tile_end;      // of a tile of queries: its first scores, its results,
+  double late_queries;  // and its copies, where they wait for the tile before
 };
 
 struct GpuCalibration {

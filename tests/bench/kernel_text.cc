@@ -21,8 +21,8 @@ namespace {
 using schedule::Config;
 
 constexpr std::string_view kTypicalH200 =
-    "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=60000 "
-    "tensor_gflops=800000 copy_gbps=4350";
+    "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560 fma_gflops=66908 "
+    "tensor_gflops=1070530 copy_gbps=4180";
 
 Status Defaults(const graph::Workload& workload, const target::Target& target) {
   for (const Config& config : costmodel::DefaultConfigs(workload, target)) {

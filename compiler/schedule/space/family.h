@@ -77,6 +77,7 @@ struct KernelFacts {
   double waves = 0;             // blocks over the blocks that the device holds at once
   double warp_parallelism = 0;  // warps of one multiprocessor, on average
   double pipeline_steps = 0;    // iterations of the staged loop of one block
+  double cycles = 0;            // of the launch, where the family counts them itself; else 0
 };
 
 // A workload that a family has opened for a target. It derives the consequences of the shapes once

@@ -61,6 +61,25 @@ TEST(AnalyticCuda, FasterMatrixInstructionsPayWhereTheyAreTheBound) {
   EXPECT_GT(Total(copies), 0.9 * base);
 }
 
+// A family's own count stands for all that its blocks do, whatever bytes and steps it reports.
+TEST(AnalyticCuda, CountedCyclesAreNotAddedUpAgain) {
+  schedule::KernelFacts counted = LargeProduct();
+  counted.dram_bytes = 0;
+  counted.cycles = 1e6;
+  const double total = Total(counted);
+  EXPECT_GT(total, 1e6 / 2.0);  // at most two clocks of a nanosecond
+  EXPECT_LT(total, 1e6);
+  schedule::KernelFacts more = counted;
+  more.l1_bytes *= 100;
+  more.l2_bytes *= 100;
+  more.pipeline_steps *= 100;
+  EXPECT_EQ(Total(more), total);
+  more.cycles *= 2;
+  EXPECT_NEAR(Total(more), 2 * total, 0.01 * total);
+  more.dram_bytes = 1e12;
+  EXPECT_GT(Total(more), 100 * total);
+}
+
 TEST(AnalyticCuda, FewBlocksLeaveMultiprocessorsIdle) {
   schedule::KernelFacts few = LargeProduct();
   few.blocks = 6;

@@ -4,7 +4,6 @@
 
 #include "compiler/schedule/cuda/attention/role_attention_lower.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
-#include "compiler/target/calibration.h"
 
 namespace mlc::schedule {
 
@@ -68,11 +67,7 @@ KernelFacts RoleAttentionFamily::Facts(const Workload& workload,
                   static_cast<double>(plan.block_bytes()), static_cast<double>(plan.registers())},
                  facts);
   facts.parallel_chunks = tiles;
-  const target::GpuCalibration& core = target::CalibrationOf(target.gpu());
-  // All that a block does counts as products.
-  const double reached = facts.tensor_flops / blocks / RoleAttentionCycles(plan, target);
-  facts.tensor_rate =
-      reached * core.roles.analytic_flops / core.roles.flops / core.tensor.mma_flops;
+  facts.cycles = RoleAttentionCycles(plan, target);
   return facts;
 }
 

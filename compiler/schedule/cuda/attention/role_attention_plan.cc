@@ -148,6 +148,25 @@ RejectReason CheckRoleAttention(const RoleAttentionPlan& plan, const target::Tar
   return RejectReason::kNone;
 }
 
+namespace {
+
+// Clocks of a tile of queries that goes through so many keys.
+double TileCycles(const RoleAttentionPlan& plan, double keys,
+                  const target::GpuRoleAttentionCalibration& core) {
+  const auto columns = static_cast<double>(plan.problem.depth + plan.problem.width);
+  const auto rows = static_cast<double>(plan.rows());
+  const double products = 2 * rows * keys * columns / core.flops;
+  const double weights = rows * keys / core.exponentials;
+  // Groups fill each other's gaps.
+  const double longer = std::max(products, weights), shorter = std::min(products, weights);
+  const double overlap = plan.groups > 1 ? core.overlap : 1;
+  const double copies = plan.places == 1 && plan.rounds() > 1 ? core.late_queries : 0;
+  return longer + overlap * shorter + keys / plan.key_block * core.step_latency + core.tile_end +
+         copies;
+}
+
+}  // namespace
+
 double MeanKeys(const RoleAttentionPlan& plan) {
   const auto all = static_cast<double>(plan.key_tiles() * plan.key_block);
   if (!plan.causal) return all;
@@ -162,20 +181,17 @@ double MeanKeys(const RoleAttentionPlan& plan) {
 double RoleAttentionCycles(const RoleAttentionPlan& plan, const target::Target& target) {
   const target::GpuRoleAttentionCalibration& core =
       target::CalibrationOf(target.gpu()).role_attention;
-  const double keys = MeanKeys(plan), steps = keys / plan.key_block;
-  const auto columns = static_cast<double>(plan.problem.depth + plan.problem.width);
-  const auto rows = static_cast<double>(plan.rows());
-  const double products = 2 * rows * keys * columns / core.flops;
-  const double weights = rows * keys / core.exponentials;
-  // Groups fill each other's gaps.
-  const double longer = std::max(products, weights), shorter = std::min(products, weights);
-  const double overlap = plan.groups > 1 ? core.overlap : 1;
-  const double tile = longer + overlap * shorter + steps * core.step_latency + core.tile_end;
-  const double rounds =
-      plan.causal
-          ? std::max(1.0, static_cast<double>(plan.tiles()) / static_cast<double>(plan.blocks))
-          : static_cast<double>(plan.rounds());
-  return core.start + rounds * tile;
+  if (!plan.causal) {
+    const auto keys = static_cast<double>(plan.key_tiles() * plan.key_block);
+    return core.start + static_cast<double>(plan.rounds()) * TileCycles(plan, keys, core);
+  }
+  // Blocks share what is to do, but for the longest tiles.
+  const auto last =
+      std::min<int64_t>(plan.problem.keys, plan.query_tiles() * plan.rows() + plan.ahead);
+  const double longest = std::ceil(static_cast<double>(last) / plan.key_block) * plan.key_block;
+  const double share = static_cast<double>(plan.tiles()) / static_cast<double>(plan.blocks);
+  return core.start +
+         std::max(TileCycles(plan, longest, core), share * TileCycles(plan, MeanKeys(plan), core));
 }
 
 }  // namespace mlc::schedule::gpu
