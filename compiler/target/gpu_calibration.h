@@ -114,6 +114,7 @@ struct GpuRoleCalibration {
 struct GpuRoleAttentionCalibration {
   double flops;         // of products, per cycle
   double exponentials;  // with what else a weight takes, per cycle
+  double masked;        // times as long where numbers are added to scores
   double overlap;       // what remains of the shorter of both where groups fill each other's gaps
   double step_latency;  // of a tile of keys: barriers and reductions
   double start;         // tensor maps, the first copies, the last stores

@@ -177,6 +177,31 @@ std::string Projected(const std::string& t, const Dims& q) {
   return body;
 }
 
+// A causal mask that the kernel makes, as %8.
+std::string LaterKeys(Rng& rng, const std::string& t, int64_t queries, int64_t keys) {
+  const std::string mask = DenseType(t, {queries, keys});
+  std::string body;
+  for (const char* id : {"%4", "%5", "%6"}) {
+    body += "  " + std::string(id) + " = constant() {value=1.0} : " + t + "[]\n";
+  }
+  return body + "  %7 = constant() {value=" + (Chance(rng, 50) ? "-inf" : "-40000.0") +
+         "} : " + mask + "\n  %8 = trilu(%7) {k=" + std::to_string(keys - queries + 1) +
+         ",upper=1} : " + mask + "\n";
+}
+
+// A mask of numbers for queries of shape `q`, as %8; some hide keys.
+std::string NumbersOfKeys(Rng& rng, const std::string& t, const Dims& q, int64_t keys) {
+  const Dims shapes[] = {
+      {q[2], keys}, {q[0], 1, 1, keys}, {1, q[1], q[2], keys}, {keys}, {q[0], 1, q[2], 1}};
+  const Dims& shape = shapes[rng.Below(5)];
+  const std::string mask = DenseType(t, shape);
+  const bool hides = shape.back() > 1 && Chance(rng, 50);
+  return "  %4 = input() : " + mask + "\n  %5 = constant() {value=" + (hides ? "-inf" : "-2.5") +
+         "} : " + t + "[]\n  %6 = constant() {value=0.0} : " + t +
+         "[]\n  %7 = less(%4, %6) : " + DenseType("bool", shape) +
+         "\n  %8 = select(%7, %5, %4) : " + mask + "\n";
+}
+
 }  // namespace
 
 RandomWorkload RandomRoleAttention(Rng& rng) {
@@ -203,16 +228,14 @@ RandomWorkload RandomRoleAttention(Rng& rng) {
            "\n  %2 = input() : " + HeadsType(t, k, merged) +
            "\n  %3 = input() : " + HeadsType(t, k, merged) + "\n";
   }
-  const std::string mask = DenseType(t, {q[2], keys});
-  const std::string number = Chance(rng, 50) ? "-inf" : "-40000.0";
-  body += "  %4 = constant() {value=" + number + "} : " + mask +
-          "\n  %5 = trilu(%4) {k=" + std::to_string(keys - q[2] + 1) + ",upper=1} : " + mask +
-          "\n  %6 = attention(%1, %2, %3" + (causal ? ", %5" : "") +
+  const bool added = !causal && Chance(rng, 60);
+  body += added ? NumbersOfKeys(rng, t, q, keys) : LaterKeys(rng, t, q[2], keys);
+  body += std::string("  %9 = attention(%1, %2, %3") + (causal || added ? ", %8" : "") +
           ") {scale=0.3} : " + HeadsType(t, q, Chance(rng, 50)) + "\n";
-  std::string result = "%6";
+  std::string result = "%9";
   if (Chance(rng, 30)) {
-    result = "%7";
-    body += "  %7 = tanh(%6) : " + HeadsType(t, q, Chance(rng, 50)) + "\n";
+    result = "%10";
+    body += "  %10 = tanh(%9) : " + HeadsType(t, q, Chance(rng, 50)) + "\n";
   }
   return {WorkloadText(body, result, t == "f16" ? "2e-3" : "2e-2")};
 }

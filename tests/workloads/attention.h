@@ -21,7 +21,7 @@ RandomWorkload RandomLongAttention(Rng& rng);
 // The same with a causal mask that the kernel makes itself.
 RandomWorkload RandomCausalAttention(Rng& rng);
 // Of f16 or bf16, heads as wide as warps with roles take them, operands and results in several
-// orders, long enough for some tiles; some are causal.
+// orders, long enough for some tiles; some are causal, some have masks of numbers.
 RandomWorkload RandomRoleAttention(Rng& rng);
 
 }  // namespace mlc::schedule

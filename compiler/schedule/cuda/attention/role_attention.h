@@ -1,6 +1,6 @@
 // The role_attention family: long attention of f16 and bf16 on the matrix units of Hopper, by warps
-// with roles. For heads of 64 or 128 columns whose rows lie in memory as they are, without a mask
-// or with one that hides the keys behind each query; other masks are left to gpu_attention.
+// with roles. For heads of 64 or 128 columns whose rows lie in memory as they are. Tiles of keys
+// that a causal mask hides are left out; other masks are added to the scores.
 //
 // Knobs: groups (warpgroups of 64 queries in a block), keys (of a tile), stages (tiles of keys and
 // of values in shared memory), turns (groups begin their products one after the other, so that one

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "compiler/ir/build_async.h"
+#include "compiler/schedule/cuda/attention/role_mask.h"
 #include "compiler/schedule/cuda/attention/role_softmax.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 #include "compiler/schedule/fusion/fused.h"
@@ -25,7 +26,8 @@ class RoleAttentionLowering {
         b_("role_attention"),
         async_(b_),
         fused_(workload, b_),
-        softmax_(b_, plan) {}
+        softmax_(b_, plan),
+        mask_(workload, plan, b_, fused_) {}
 
   LoweredKernel Run();
 
@@ -57,7 +59,7 @@ class RoleAttentionLowering {
   void EmitStep(const ExprRef& step, bool masked);
   void Scores(const ExprRef& stage);
   void Output(const ExprRef& stage);
-  void Mask(const ExprRef& step);
+  void Mask(const ExprRef& step, bool hides);
   void Arrive(ir::BufferId barrier, const ExprRef& index);
   void StoreResults();
   void PutResults(int chunk, int half);
@@ -69,6 +71,7 @@ class RoleAttentionLowering {
   ir::AsyncBuilder async_;
   Fused fused_;
   RoleSoftmax softmax_;
+  RoleMask mask_;
   Ring q_, k_, v_;
   ir::BufferId order_ = 0, results_ = 0, turn_ = 0;
   // Of the current block, thread and tile.
@@ -264,7 +267,7 @@ void RoleAttentionLowering::EmitTile(const ExprRef& round) {
     b_.WaitProducts(0);
     Arrive(k_.empty, place.stage);
   }
-  if (plan_.causal || plan_.tail()) Mask(Int(0));
+  Mask(Int(0), true);
   softmax_.Update(true);
   softmax_.PutWeights();
   ExprRef unmasked = Int(1);
@@ -302,7 +305,7 @@ void RoleAttentionLowering::EmitStep(const ExprRef& step, bool masked) {
   if (plan_.turns) Arrive(order_, ir::Mod(group_ + 1, plan_.groups));
   b_.WaitProducts(plan_.key_chunks());
   Arrive(k_.empty, place.stage);
-  if (masked) Mask(step);
+  Mask(step, masked);
   softmax_.Update(false);
   b_.WaitProducts(0);
   Arrive(v_.empty, before.stage);
@@ -330,9 +333,16 @@ void RoleAttentionLowering::Output(const ExprRef& stage) {
   }
 }
 
-void RoleAttentionLowering::Mask(const ExprRef& step) {
+// Adds the mask, and hides scores where the step may have some to hide.
+void RoleAttentionLowering::Mask(const ExprRef& step, bool hides) {
+  hides = hides && (plan_.causal || plan_.tail());
+  if (!hides && plan_.mask == graph::kNoValue) return;
   const ExprRef tile = b_.Let("key_tile", KeyTile(step));
-  softmax_.Mask(query_, b_.Let("first_key", FirstKey(tile)), tile * int64_t{plan_.key_block});
+  const ExprRef first = b_.Let("first_key", FirstKey(tile));
+  if (plan_.mask != graph::kNoValue) {
+    mask_.Add(softmax_, batch_, head_, b_.Let("query_row", query_ + row_), first + pair_);
+  }
+  if (hides) softmax_.Mask(query_, first, tile * int64_t{plan_.key_block});
 }
 
 // A warp's 16 rows, 64 columns at a time: from fragments to rows of its own in shared memory, and

@@ -20,6 +20,7 @@ namespace {
 constexpr int64_t kPieceElements = 8;  // 16 bytes
 constexpr int kVector = 8;             // results that are stored at once
 constexpr int kOtherRegisters = 36;
+constexpr int kMaskRegisters = 12;
 constexpr int kMostRegisters = 255;
 constexpr int64_t kReservedBytes = 2048;  // barriers, tensor maps and alignment
 // A mask that low hides a key altogether: no difference of scores makes up for it.
@@ -90,7 +91,8 @@ int64_t RoleAttentionPlan::block_bytes() const {
 }
 
 int RoleAttentionPlan::registers() const {
-  return output_tiles() * 4 + score_tiles() * 6 + kOtherRegisters;
+  return output_tiles() * 4 + score_tiles() * 6 + kOtherRegisters +
+         (mask != graph::kNoValue ? kMaskRegisters : 0);
 }
 
 std::optional<RoleAttentionPlan> FindRoleAttention(const Workload& workload) {
@@ -107,8 +109,8 @@ std::optional<RoleAttentionPlan> FindRoleAttention(const Workload& workload) {
   if (!IsHalf(plan.data) || !StoresVectors(workload, problem->anchor)) return std::nullopt;
   plan.result = graph[workload.outputs()[0]].type.dtype;
   if (problem->masked) {
-    if (!IsCausal(graph, node.operands[3], &plan.ahead)) return std::nullopt;
-    plan.causal = true;
+    plan.causal = IsCausal(graph, node.operands[3], &plan.ahead);
+    if (!plan.causal) plan.mask = node.operands[3];
   }
   for (const auto& [operand, to] :
        {std::pair{0, &plan.q}, std::pair{1, &plan.k}, std::pair{2, &plan.v}}) {
@@ -156,7 +158,8 @@ double TileCycles(const RoleAttentionPlan& plan, double keys,
   const auto columns = static_cast<double>(plan.problem.depth + plan.problem.width);
   const auto rows = static_cast<double>(plan.rows());
   const double products = 2 * rows * keys * columns / core.flops;
-  const double weights = rows * keys / core.exponentials;
+  const double masked = plan.mask != graph::kNoValue ? core.masked : 1;
+  const double weights = rows * keys / core.exponentials * masked;
   // Groups fill each other's gaps.
   const double longer = std::max(products, weights), shorter = std::min(products, weights);
   const double overlap = plan.groups > 1 ? core.overlap : 1;

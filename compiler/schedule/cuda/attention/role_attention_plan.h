@@ -31,7 +31,8 @@ struct RoleAttentionPlan {
   DType data = DType::kF16;
   DType result = DType::kF16;
   HeadMatrix q, k, v;
-  bool causal = false;  // query i sees the keys up to i + `ahead`
+  graph::ValueId mask = graph::kNoValue;  // added to the scores; kNoValue: none
+  bool causal = false;                    // or else query i sees the keys up to i + `ahead`
   int64_t ahead = 0;
   int groups = 2;     // warpgroups
   int key_block = 0;  // keys of a tile
