@@ -116,6 +116,8 @@ struct GpuRoleAttentionCalibration {
   double exponentials;  // with what else a weight takes, per cycle
   double masked;        // times as long where numbers are added to scores
   double overlap;       // what remains of the shorter of both where groups fill each other's gaps
+  double ordered;       // the same where weights take longer and groups take turns,
+  double turn_latency;  // and of each turn
   double step_latency;  // of a tile of keys: barriers and reductions
   double start;         // tensor maps, the first copies, the last stores
   double tile_end;      // of a tile of queries: its first scores, its results,

@@ -162,10 +162,11 @@ double TileCycles(const RoleAttentionPlan& plan, double keys,
   const double weights = rows * keys / core.exponentials * masked;
   // Groups fill each other's gaps.
   const double longer = std::max(products, weights), shorter = std::min(products, weights);
-  const double overlap = plan.groups > 1 ? core.overlap : 1;
+  const double gaps = plan.turns && weights > products ? core.ordered : core.overlap;
+  const double overlap = plan.groups > 1 ? gaps : 1;
+  const double step = core.step_latency + (plan.turns ? core.turn_latency : 0);
   const double copies = plan.places == 1 && plan.rounds() > 1 ? core.late_queries : 0;
-  return longer + overlap * shorter + keys / plan.key_block * core.step_latency + core.tile_end +
-         copies;
+  return longer + overlap * shorter + keys / plan.key_block * step + core.tile_end + copies;
 }
 
 }  // namespace
