@@ -26,7 +26,8 @@ from torch.nn.functional import scaled_dot_product_attention as attention
 from printed_products import DRIVER, MAX_SHARED_MEMORY, captured, check, library, microseconds
 
 CASES = ["1x16x2048x128", "4x12x1024x64", "16x16x512x64", "1x16x8192x128", "1x16x2048x128:causal", "4x12x1024x64:causal",
-         "1x32x4096x64:8:causal", "1x16x8192x128:causal", "1x32x4096x64:8", "1x16x2048x128:bf16"]
+         "1x32x4096x64:8:causal", "1x16x8192x128:causal", "1x32x4096x64:8", "1x16x2048x128:bf16",
+         "32x12x128x64", "32x12x197x64", "8x12x512x64", "1x12x1024x64:causal", "1x32x1024x64:8:causal"]
 BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION,
             "efficient": SDPBackend.EFFICIENT_ATTENTION}
 
