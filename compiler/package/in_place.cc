@@ -35,14 +35,15 @@ std::optional<InPlacePair> InPlacePairOf(const graph::Program& program, const Pl
                                          const TaskKernel& kernel) {
   const graph::Step& row = program.steps[static_cast<size_t>(step)];
   const graph::Workload& workload = program.tasks[static_cast<size_t>(row.task)].workload;
-  const int copied = graph::CopiedOperand(workload);
-  if (copied < 0 || kernel.lowered.kernel.phases.size() != kPhases) return std::nullopt;
-  const Placement& from = row.operands[static_cast<size_t>(copied)];
-  const Placement& to = row.outputs[0];
+  const std::optional<graph::CopiedOperand> copied = graph::CopiedOperandOf(workload);
+  if (!copied || kernel.lowered.kernel.phases.size() != kPhases) return std::nullopt;
+  const auto output = static_cast<size_t>(copied->output);
+  const Placement& from = row.operands[static_cast<size_t>(copied->operand)];
+  const Placement& to = row.outputs[output];
   if (from.kind != Placement::Kind::kModelInput || to.kind != Placement::Kind::kModelOutput) {
     return std::nullopt;
   }
-  const int64_t elements = workload.graph()[workload.outputs()[0]].type.NumElements();
+  const int64_t elements = workload.graph()[workload.outputs()[output]].type.NumElements();
   if (!IsWhole(from, plan.inputs, elements) || !IsWhole(to, plan.outputs, elements)) {
     return std::nullopt;
   }

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/ceil_div.h"
-#include "compiler/schedule/cpu/pointwise/pointwise_scan.h"
 #include "compiler/schedule/cuda/pointwise/pointwise_pieces.h"
 #include "compiler/schedule/cuda/pointwise/scan_lower.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
@@ -51,12 +50,12 @@ bool NeedsTile(const Piece& piece) {
 
 bool GpuPointwiseFamily::Accepts(const Workload& workload, const target::Target& target) const {
   return target.As<target::GpuTarget>() != nullptr &&
-         (AllCovered(workload) || FindScan(workload) != graph::kNoValue);
+         (AllCovered(workload) || gpu::FindScanOnGpu(workload) != graph::kNoValue);
 }
 
 std::optional<PointwiseProblem> GpuPointwiseFamily::Find(const Workload& workload,
                                                          const target::Target&) const {
-  const PointwiseProblem problem{AllCovered(workload), FindScan(workload)};
+  const PointwiseProblem problem{AllCovered(workload), gpu::FindScanOnGpu(workload)};
   if (!problem.covered && problem.scan == graph::kNoValue) return std::nullopt;
   return problem;
 }

@@ -298,42 +298,47 @@ PiecePlan PlanPiece(const Piece& piece, const PieceKnobs& knobs) {
   return plan;
 }
 
-void EmitPieces(ir::KernelBuilder& builder, const Fused& whole, const std::vector<Piece>& pieces,
-                const PieceKnobs& knobs) {
-  std::vector<PiecePlan> plans;
-  std::vector<std::vector<ir::BufferId>> tiles;
-  int64_t blocks = 0, block_bytes = 0;
+PieceBlocks::PieceBlocks(ir::KernelBuilder& builder, const Fused& whole,
+                         const std::vector<Piece>& pieces, const PieceKnobs& knobs)
+    : builder_(builder), whole_(whole), pieces_(pieces) {
+  int64_t block_bytes = 0;
   for (const Piece& piece : pieces) {
-    plans.push_back(PlanPiece(piece, knobs));
-    if (block_bytes + plans.back().block_bytes > kMaxBlockBytes) {
+    plans_.push_back(PlanPiece(piece, knobs));
+    if (block_bytes + plans_.back().block_bytes > kMaxBlockBytes) {
       PieceKnobs flat = knobs;
       flat.tile = 0;
-      plans.back() = PlanPiece(piece, flat);
+      plans_.back() = PlanPiece(piece, flat);
     }
-    block_bytes += plans.back().block_bytes;
-    blocks += plans.back().blocks;
-    tiles.push_back(DeclareTiles(builder, piece, plans.back()));
+    block_bytes += plans_.back().block_bytes;
+    blocks_ += plans_.back().blocks;
+    tiles_.push_back(DeclareTiles(builder, piece, plans_.back()));
   }
-  builder.Launch(std::max<int64_t>(1, blocks), knobs.threads, 0,
+}
+
+void PieceBlocks::Emit(const ExprRef& block, const ExprRef& thread) {
+  if (!pieces_.empty()) EmitFrom(0, 0, block, thread);
+}
+
+// A chain of conditions on the block's number; the last piece needs none.
+void PieceBlocks::EmitFrom(size_t i, int64_t first, const ExprRef& block, const ExprRef& thread) {
+  const auto body = [&] {
+    Fused part(pieces_[i].part, builder_, whole_, pieces_[i].operands, pieces_[i].outputs,
+               pieces_[i].offsets);
+    EmitPiece(builder_, part, pieces_[i], plans_[i], tiles_[i], builder_.Let("k", block - first),
+              thread);
+  };
+  if (i + 1 == pieces_.size()) return body();
+  const int64_t end = first + plans_[i].blocks;
+  builder_.If(Less(block, ir::Int(end)), body, [&] { EmitFrom(i + 1, end, block, thread); });
+}
+
+void EmitPieces(ir::KernelBuilder& builder, const Fused& whole, const std::vector<Piece>& pieces,
+                const PieceKnobs& knobs) {
+  PieceBlocks all(builder, whole, pieces, knobs);
+  builder.Launch(std::max<int64_t>(1, all.blocks()), knobs.threads, 0,
                  [&](const ExprRef& block, const ExprRef& thread) {
                    BeginLaunch(builder);
-                   int64_t first = 0;
-                   // A chain of conditions on the block's number; the last piece needs none.
-                   const std::function<void(size_t)> emit = [&](size_t i) {
-                     const auto body = [&] {
-                       Fused part(pieces[i].part, builder, whole, pieces[i].operands,
-                                  pieces[i].outputs, pieces[i].offsets);
-                       EmitPiece(builder, part, pieces[i], plans[i], tiles[i],
-                                 builder.Let("k", block - first), thread);
-                     };
-                     if (i + 1 == pieces.size()) return body();
-                     const int64_t end = first + plans[i].blocks;
-                     builder.If(Less(block, ir::Int(end)), body, [&] {
-                       first = end;
-                       emit(i + 1);
-                     });
-                   };
-                   if (!pieces.empty()) emit(0);
+                   all.Emit(block, thread);
                  });
 }
 

@@ -42,6 +42,28 @@ int AcrossOf(const Piece& piece);
 
 PiecePlan PlanPiece(const Piece& piece, const PieceKnobs& knobs);
 
+// Pieces that share a launch, a number of blocks each. Borrows its arguments.
+class PieceBlocks {
+ public:
+  // Declares shared memory.
+  PieceBlocks(ir::KernelBuilder& builder, const Fused& whole, const std::vector<Piece>& pieces,
+              const PieceKnobs& knobs);
+
+  int64_t blocks() const { return blocks_; }
+  // `block`: counted from the first of the pieces'.
+  void Emit(const ir::ExprRef& block, const ir::ExprRef& thread);
+
+ private:
+  void EmitFrom(size_t i, int64_t first, const ir::ExprRef& block, const ir::ExprRef& thread);
+
+  ir::KernelBuilder& builder_;
+  const Fused& whole_;
+  const std::vector<Piece>& pieces_;
+  std::vector<PiecePlan> plans_;
+  std::vector<std::vector<ir::BufferId>> tiles_;
+  int64_t blocks_ = 0;
+};
+
 // Emits one launch that computes all pieces.
 void EmitPieces(ir::KernelBuilder& builder, const Fused& whole, const std::vector<Piece>& pieces,
                 const PieceKnobs& knobs);

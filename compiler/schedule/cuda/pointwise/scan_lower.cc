@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/ceil_div.h"
+#include "compiler/schedule/cpu/pointwise/pointwise_scan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 #include "compiler/schedule/fusion/fused.h"
 #include "compiler/schedule/fusion/fused_rows.h"
@@ -62,19 +63,26 @@ class ScanEmitter {
 
   // One launch over `count` items, `share` threads to each; body runs with the item's number and
   // `inside`, null where no thread is past the end.
-  void ForEach(int64_t count, int share,
-               const std::function<void(ExprRef item, ExprRef lane, ExprRef inside)>& body) {
+  using Item = std::function<void(ExprRef item, ExprRef lane, ExprRef inside)>;
+  void ForEach(int64_t count, int share, const Item& body) {
+    builder_.Launch(BlocksOf(count, share), knobs_.threads, 0,
+                    [&](const ExprRef& block, const ExprRef& thread) {
+                      BeginLaunch(builder_);
+                      ForItems(count, share, block, thread, body);
+                    });
+  }
+  int64_t BlocksOf(int64_t count, int share) const {
+    return std::max<int64_t>(1, CeilDiv(count, int64_t{knobs_.threads / share}));
+  }
+  // The items of a block.
+  void ForItems(int64_t count, int share, const ExprRef& block, const ExprRef& thread,
+                const Item& body) {
+    if (count == 0) return;
     const int64_t items = knobs_.threads / share;
-    const int64_t blocks = std::max<int64_t>(1, CeilDiv(count, items));
-    builder_.Launch(blocks, knobs_.threads, 0, [&](const ExprRef& block, const ExprRef& thread) {
-      BeginLaunch(builder_);
-      if (count == 0) return;
-      const ExprRef lane = share == 1 ? ir::Int(0) : builder_.Let("lane", ir::Mod(thread, share));
-      const ExprRef item =
-          builder_.Let("item", block * items + ir::FloorDiv(thread, int64_t{share}));
-      if (count % items == 0) return body(item, lane, nullptr);
-      body(builder_.Let("i", ir::Min(item, ir::Int(count - 1))), lane, Less(item, ir::Int(count)));
-    });
+    const ExprRef lane = share == 1 ? ir::Int(0) : builder_.Let("lane", ir::Mod(thread, share));
+    const ExprRef item = builder_.Let("item", block * items + ir::FloorDiv(thread, int64_t{share}));
+    if (count % items == 0) return body(item, lane, nullptr);
+    body(builder_.Let("i", ir::Min(item, ir::Int(count - 1))), lane, Less(item, ir::Int(count)));
   }
   void Guarded(const ExprRef& inside, const std::function<void()>& body) {
     if (!inside) return body();
@@ -233,19 +241,35 @@ class ScanEmitter {
     const Point to{TargetOf(at), -1, 1, nullptr};
     ExprRef value = fused_.Emit(node_.operands[2], Point{at, -1, 1, nullptr});
     if (reduction != "none") {
-      const ExprRef old =
-          builder_.Load(fused_.OutputBuffer(0), fused_.Offset(node_.type, to.at), 1, 1, nullptr);
+      const ExprRef old = builder_.Load(fused_.OutputBuffer(Scattered()),
+                                        fused_.Offset(node_.type, to.at), 1, 1, nullptr);
       const DType compute = ComputeType(node_.type.dtype);
       const ExprRef wide = compute == node_.type.dtype ? old : ir::MakeCast(compute, old);
       value = Do(ReductionOf(reduction), wide, value);
     }
-    fused_.Store(0, to, value);
+    fused_.Store(Scattered(), to, value);
+  }
+
+  // The output that is the scatter.
+  int Scattered() const {
+    const std::vector<ValueId>& outputs = workload_.outputs();
+    return static_cast<int>(std::find(outputs.begin(), outputs.end(), scan_) - outputs.begin());
+  }
+
+  // The results beside the scatter.
+  std::vector<Piece> Others() const {
+    std::vector<Piece> others;
+    for (int i = 0; i < static_cast<int>(workload_.outputs().size()); ++i) {
+      if (i == Scattered()) continue;
+      others.push_back(PieceOf(workload_, workload_.outputs()[static_cast<size_t>(i)], i));
+    }
+    return others;
   }
 
   // Updates that differ in a dimension that indices do not touch never meet: each thread takes one
   // point of those dimensions and walks the others in order.
   void Scatter() {
-    EmitPieces(builder_, fused_, {PieceOf(workload_, node_.operands[0], 0)}, knobs_);
+    EmitPieces(builder_, fused_, {PieceOf(workload_, node_.operands[0], Scattered())}, knobs_);
     const std::vector<int64_t>& dims = Dims(node_.operands[2]);
     std::vector<int> apart, in_order;
     const int walked = static_cast<int>(Dims(node_.operands[1]).size()) - 1;
@@ -256,7 +280,7 @@ class ScanEmitter {
     }
     int64_t count = RowCount(apart, dims);
     if (RowCount(in_order, dims) == 0) count = 0;
-    ForEach(count, 1, [&](const ExprRef& item, const ExprRef&, const ExprRef& inside) {
+    const Item update = [&](const ExprRef& item, const ExprRef&, const ExprRef& inside) {
       Guarded(inside, [&] {
         std::vector<ExprRef> at(dims.size(), ir::Int(0));
         SetRow(builder_, item, apart, dims, at);
@@ -270,7 +294,19 @@ class ScanEmitter {
         };
         loop(0);
       });
-    });
+    };
+    const std::vector<Piece> others = Others();
+    if (others.empty()) return ForEach(count, 1, update);
+    PieceBlocks pieces(builder_, fused_, others, knobs_);
+    const int64_t first = BlocksOf(count, 1);
+    builder_.Launch(first + pieces.blocks(), knobs_.threads, 0,
+                    [&](const ExprRef& block, const ExprRef& thread) {
+                      BeginLaunch(builder_);
+                      builder_.If(
+                          Less(block, ir::Int(first)),
+                          [&] { ForItems(count, 1, block, thread, update); },
+                          [&] { pieces.Emit(builder_.Let("after", block - first), thread); });
+                    });
   }
 
   // A register that is declared when it is first needed.
@@ -292,6 +328,24 @@ class ScanEmitter {
 };
 
 }  // namespace
+
+ValueId FindScanOnGpu(const Workload& workload) {
+  const ValueId scan = FindScan(workload);
+  if (scan != graph::kNoValue || workload.outputs().size() < 2) return scan;
+  const graph::Graph& graph = workload.graph();
+  const auto is_scatter = [&](ValueId id) {
+    return graph[id].op == Op::kScatterElements || graph[id].op == Op::kScatterND;
+  };
+  const std::vector<ValueId>& outputs = workload.outputs();
+  if (std::count_if(outputs.begin(), outputs.end(), is_scatter) != 1) return graph::kNoValue;
+  const ValueId scatter = *std::find_if(outputs.begin(), outputs.end(), is_scatter);
+  const std::vector<ValueId>& operands = graph[scatter].operands;
+  const auto is_covered = [&](ValueId id) { return Fused::Covers(workload, id, {}); };
+  const bool covers = std::all_of(outputs.begin(), outputs.end(),
+                                  [&](ValueId id) { return id == scatter || is_covered(id); });
+  if (!covers || !std::all_of(operands.begin(), operands.end(), is_covered)) return graph::kNoValue;
+  return graph[scatter].type.rank() > 0 ? scatter : graph::kNoValue;
+}
 
 LoweredKernel LowerScan(const Workload& workload, ValueId scan, const PieceKnobs& knobs) {
   return ScanEmitter(workload, scan, knobs).Run();
