@@ -43,7 +43,7 @@ Problem DescribeProblem(const graph::Workload& workload) {
     shaped = graph[id].operands.empty() ? id : graph[id].operands[0];
   }
   if (shaped != graph::kNoValue) problem.dtype = graph[shaped].type.dtype;
-  auto p = schedule::FindContractionOfAnyColumns(workload);
+  auto p = schedule::FindContractionOfAnyForm(workload);
   if (!p) p = schedule::FindContractionOrByteFilters(workload);
   if (p) {
     problem.batches = static_cast<double>(p->Batches());

@@ -8,6 +8,7 @@
 #include "tests/workloads/contraction.h"
 #include "tests/workloads/data_movement.h"
 #include "tests/workloads/draw.h"
+#include "tests/workloads/few_rows.h"
 #include "tests/workloads/pointwise.h"
 #include "tests/workloads/pool.h"
 #include "tests/workloads/row_reduce.h"
@@ -42,6 +43,10 @@ RandomWorkload Skinny(Rng& rng) {
 template <typename T>
 RandomWorkload FewBits(Rng& rng) {
   return {FewBitsProduct(rng, T::dtype)};
+}
+template <typename T, bool kIsPacked>
+RandomWorkload FewRows(Rng& rng) {
+  return {FewRowsProduct(rng, T::dtype, kIsPacked)};
 }
 RandomWorkload AnyContraction(Rng& rng) { return {RandomContraction(rng).ToText()}; }
 RandomWorkload Depthwise(Rng& rng) { return {RandomDepthwise(rng).ToText()}; }
@@ -130,6 +135,15 @@ constexpr CudaSubject kSubjects[] = {
     {"few_bits_bf16", kFewBits, FewBits<BF16>, kBF16},
     {"few_bits_split_bf16", kFewBits, FewBits<BF16>, kBF16, "split", 2},
     {"few_bits_cluster_f16", kFewBits, FewBits<F16>, kF16, "split", -2},
+    {"few_rows_f16", kSkinny, FewRows<F16, false>, kF16},
+    {"few_rows_bf16", kSkinny, FewRows<BF16, false>, kBF16},
+    {"few_rows_f32", kSkinny, FewRows<F32, false>, kF32},
+    {"few_rows_split_f32", kSkinny, FewRows<F32, false>, kF32, "split", 2},
+    {"few_rows_cluster_bf16", kSkinny, FewRows<BF16, false>, kBF16, "split", -2},
+    {"few_rows_of_few_bits_f16", kFewBits, FewRows<F16, true>, kF16},
+    {"few_rows_of_few_bits_bf16", kFewBits, FewRows<BF16, true>, kBF16},
+    {"few_rows_of_few_bits_split_f16", kFewBits, FewRows<F16, true>, kF16, "split", 2},
+    {"few_rows_of_few_bits_cluster_f16", kFewBits, FewRows<F16, true>, kF16, "split", -2},
     {"depthwise", "gpu_depthwise", Depthwise},
     {"pool", "gpu_pool", RandomPool},
     {"softmax", kRows, RandomSoftmax},
@@ -150,6 +164,7 @@ constexpr CudaSubject kSubjects[] = {
     {"integers", kPointwise, RandomIntegers},
     {"wide_vectors", kPointwise, RandomWideVectors},
     {"scan_or_scatter", kPointwise, RandomScanOrScatter},
+    {"cache_update", kPointwise, RandomCacheUpdate, kBF16},
     {"transposes", kPointwise, RandomTransposes},
     {"transpose_through_tiles", kPointwise, RandomTransposeThroughTiles, 0, "tile", 32},
     {"reshapes", kPointwise, RandomReshapes},

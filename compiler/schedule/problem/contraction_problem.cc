@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/graph/packed_matrix.h"
+#include "compiler/schedule/problem/contraction_form.h"
 
 namespace mlc::schedule {
 namespace {
@@ -54,6 +55,8 @@ ValueId FindAnchor(const graph::Workload& workload) {
       case Op::kCast:
       case Op::kCopy:
       case Op::kDequantize:
+      case Op::kLayerNorm:  // of the rows: see FillRows
+      case Op::kSlice:      // a half of the columns: see FillEnds
         break;
       case Op::kConstant:
         if (value.data) return graph::kNoValue;
@@ -73,7 +76,7 @@ ValueId FindAnchor(const graph::Workload& workload) {
   for (size_t i = 0; i < 2; ++i) {
     const Value& operand = graph[node.operands[i]];
     const bool is_packed = i == 1 && operand.op == Op::kDequantize;
-    if (!IsSource(operand) && !is_packed) return graph::kNoValue;
+    if (i == 1 && !IsSource(operand) && !is_packed) return graph::kNoValue;
     if (!of_bytes && !IsComputeFloat(operand.type.dtype)) return graph::kNoValue;
   }
   return node.operands.size() == 2 ? anchor : graph::kNoValue;
@@ -111,22 +114,6 @@ bool FillPacked(const graph::Workload& workload, ContractionProblem& p) {
     packed.zeros_dtype = types[2]->dtype;
   }
   return true;
-}
-
-// Every output has the anchor's shape, and so has every node between.
-bool OutputsFollow(const graph::Workload& workload, ValueId anchor) {
-  const graph::Graph& graph = workload.graph();
-  std::vector<char> depends(static_cast<size_t>(graph.size()), 0);
-  depends[static_cast<size_t>(anchor)] = 1;
-  for (ValueId id = anchor + 1; id < graph.size(); ++id) {
-    for (ValueId operand : graph[id].operands) {
-      if (operand == graph::kNoValue || !depends[static_cast<size_t>(operand)]) continue;
-      if (graph[id].type.dims != graph[anchor].type.dims) return false;
-      depends[static_cast<size_t>(id)] = 1;
-    }
-  }
-  return std::all_of(workload.outputs().begin(), workload.outputs().end(),
-                     [&](ValueId id) { return graph[id].type.dims == graph[anchor].type.dims; });
 }
 
 // True if the logical dimensions (outer, inner) of every value that the kernel reads or writes are
@@ -181,7 +168,7 @@ bool FillMatMul(const graph::Workload& workload, ContractionProblem& p) {
   p.row_k_stride = StrideOf(a, a.rank() - 1);
   p.depth = a.dims[static_cast<size_t>(a.rank() - 1)];
   p.column_dim = p.rank - 1;
-  p.columns = b.dims[static_cast<size_t>(b.rank() - 1)];
+  p.columns = b.dims[static_cast<size_t>(b.rank() - 1)] / p.end_count;
   p.column_stride = StrideOf(b, b.rank() - 1);
   p.column_k_stride = StrideOf(b, b.rank() - 2);
   for (int d = 0; d < p.rank - 2; ++d) {
@@ -191,7 +178,7 @@ bool FillMatMul(const graph::Workload& workload, ContractionProblem& p) {
                  b_dim < 0 ? 0 : StrideOf(b, b_dim), false});
   }
   const TensorType& out = graph[workload.outputs()[0]].type;
-  if (b_node.op == Op::kDequantize) return p.rank == 2;
+  if (b_node.op == Op::kDequantize || !p.IsPlain()) return p.rank == 2;
   if (IsProductOfBytes(graph, node)) return true;  // rows and columns differ in their signs
   const bool columns_scattered =
       StrideOf(out, p.rank - 1) > 1 && StrideOf(out, p.rank - 2) == 1 && p.inner.out >= 8;
@@ -312,7 +299,7 @@ int64_t ContractionProblem::Batches() const {
 
 double ContractionProblem::Flops() const {
   return 2.0 * static_cast<double>(Batches()) * static_cast<double>(Rows()) *
-         static_cast<double>(columns) * static_cast<double>(K());
+         static_cast<double>(columns) * end_count * static_cast<double>(K());
 }
 
 double ContractionProblem::ColumnBytes() const {
@@ -335,9 +322,12 @@ std::optional<ContractionProblem> FindProduct(const graph::Workload& workload) {
   const graph::Graph& graph = workload.graph();
   ContractionProblem p;
   p.anchor = FindAnchor(workload);
-  if (p.anchor == graph::kNoValue || !OutputsFollow(workload, p.anchor)) return std::nullopt;
+  if (p.anchor == graph::kNoValue || !FillRows(workload, p) || !FillEnds(workload, p) ||
+      !OutputsFollow(workload, p.Ends())) {
+    return std::nullopt;
+  }
   const Value& node = graph[p.anchor];
-  p.row_operand = OperandIndex(workload, node.operands[0]);
+  if (p.norm == graph::kNoValue) p.row_operand = OperandIndex(workload, node.operands[0]);
   p.column_operand = OperandIndex(workload, node.operands[1]);
   if (!(node.op == Op::kMatMul ? FillMatMul(workload, p) : FillConv(workload, p))) {
     return std::nullopt;
@@ -345,7 +335,7 @@ std::optional<ContractionProblem> FindProduct(const graph::Workload& workload) {
   const auto operand = [&](int i) -> const Value& {
     return graph[workload.operands()[static_cast<size_t>(i)]];
   };
-  p.row_dtype = operand(p.row_operand).type.dtype;
+  if (p.norm == graph::kNoValue) p.row_dtype = operand(p.row_operand).type.dtype;
   if (CountPacked(graph) > 0) {
     if (!FillPacked(workload, p)) return std::nullopt;
   } else {
@@ -353,7 +343,7 @@ std::optional<ContractionProblem> FindProduct(const graph::Workload& workload) {
     p.column_is_weight = operand(p.column_operand).op == Op::kWeight;
   }
   if (node.type.NumElements() == 0 || p.K() == 0) return std::nullopt;
-  if (!p.IsPacked()) Flatten(workload, p);
+  if (!p.IsPacked() && p.IsPlain()) Flatten(workload, p);
   return p;
 }
 
@@ -363,15 +353,23 @@ bool OfBytes(const graph::Workload& workload, const ContractionProblem& p) {
 
 }  // namespace
 
+std::optional<ContractionProblem> FindContractionOfAnyForm(const graph::Workload& workload) {
+  std::optional<ContractionProblem> p = FindProduct(workload);
+  if (!p || p->IsPlain()) return FindContractionOfAnyColumns(workload);
+  if (!p->column_is_weight || p->convolution || p->rank != 2) return std::nullopt;
+  return p;
+}
+
 std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload) {
   std::optional<ContractionProblem> p = FindProduct(workload);
+  if (p && !p->IsPlain()) return std::nullopt;
   if (p && OfBytes(workload, *p) && !FillBytes(*p)) return std::nullopt;
   return p;
 }
 
 std::optional<ContractionProblem> FindContractionOrByteFilters(const graph::Workload& workload) {
   std::optional<ContractionProblem> p = FindProduct(workload);
-  if (!p || p->IsPacked()) return std::nullopt;
+  if (!p || p->IsPacked() || !p->IsPlain()) return std::nullopt;
   p->of_bytes = OfBytes(workload, *p);
   if (p->of_bytes && !IsDepthwise(*p)) return std::nullopt;
   return p;

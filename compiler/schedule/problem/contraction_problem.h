@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "compiler/graph/workload.h"
 
@@ -69,7 +70,15 @@ struct ContractionProblem {
   // are read byte by byte, and their strides are in bytes.
   int64_t row_byte_stride = 1;
   bool rows_by_byte = false;
-  PackedColumns packed;    // column_operand is its codes; the columns' type is column_dtype
+  PackedColumns packed;  // column_operand is its codes; the columns' type is column_dtype
+  // If it is a value, rows are not an operand (row_operand is -1): the kernel computes them,
+  // `rows`, from this RMS norm by pointwise nodes.
+  graph::ValueId norm = graph::kNoValue;
+  graph::ValueId rows = graph::kNoValue;
+  // What the outputs are computed from. Usually the anchor alone; if two, they are slices of it:
+  // its first and its second half of columns. `columns` counts those of one.
+  std::array<graph::ValueId, 2> ends = {graph::kNoValue, graph::kNoValue};
+  int end_count = 1;
   bool flattened = false;  // the rows axis stands for more than one logical dimension
 
   std::array<BatchAxis, kMaxBatch> batch;
@@ -92,6 +101,11 @@ struct ContractionProblem {
   // Of sums, and of what the inner loop multiplies.
   DType SumType() const { return of_bytes ? DType::kI32 : DType::kF32; }
   bool IsPacked() const { return packed.bits != 0; }
+  // Operands are sources, and outputs follow from the anchor.
+  bool IsPlain() const { return norm == graph::kNoValue && end_count == 1; }
+  std::span<const graph::ValueId> Ends() const {
+    return std::span(ends).first(static_cast<size_t>(end_count));
+  }
   // Of one element of the columns as they are stored, with its part of scale and zero.
   double ColumnBytes() const;
 };
@@ -102,6 +116,9 @@ std::optional<ContractionProblem> FindContraction(const graph::Workload& workloa
 // The same, or a product of two matrices whose right operand is a dequantize node over weights, or
 // one of u8 and i8 whose depth is a multiple of 4.
 std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload);
+// The same, or a product of floats with constant columns that is not plain: it computes its rows,
+// or its outputs are computed from two halves of its columns.
+std::optional<ContractionProblem> FindContractionOfAnyForm(const graph::Workload& workload);
 // A contraction of floats, or a convolution of u8 with one filter of i8 for each channel: of_bytes,
 // but nothing counts in words, because a channel's depth is one.
 std::optional<ContractionProblem> FindContractionOrByteFilters(const graph::Workload& workload);

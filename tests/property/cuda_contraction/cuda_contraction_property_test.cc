@@ -13,6 +13,7 @@
 #include "tests/property/cuda_contraction/cuda_case.h"
 #include "tests/workloads/aligned_contraction.h"
 #include "tests/workloads/contraction.h"
+#include "tests/workloads/few_rows.h"
 
 namespace mlc::schedule {
 namespace {
@@ -133,6 +134,42 @@ void CheckFewBits(const char* dtype, double bound) {
 }
 TEST(FewBitsContractionProperty, HalfPrecision) { CheckFewBits("f16", 2e-3); }
 TEST(FewBitsContractionProperty, BFloat16) { CheckFewBits("bf16", 2e-2); }
+
+void CheckFewRows(const char* family, const char* dtype, bool is_packed, double bound) {
+  Rng rng(31);
+  for (int i = 0; i < 60 && !::testing::Test::HasFailure(); ++i) {
+    CheckFamily(rng, Parsed(FewRowsProduct(rng, dtype, is_packed)), *FindFamily(family), 4, bound);
+  }
+}
+TEST(FewRowsProperty, FloatsInF32) { CheckFewRows("skinny_contraction", "f32", false, 1e-5); }
+TEST(FewRowsProperty, FloatsInHalfPrecision) {
+  CheckFewRows("skinny_contraction", "f16", false, 4e-3);
+}
+TEST(FewRowsProperty, FloatsInBFloat16) { CheckFewRows("skinny_contraction", "bf16", false, 3e-2); }
+TEST(FewRowsProperty, FewBitsInHalfPrecision) {
+  CheckFewRows("few_bits_contraction", "f16", true, 4e-3);
+}
+TEST(FewRowsProperty, FewBitsInBFloat16) {
+  CheckFewRows("few_bits_contraction", "bf16", true, 3e-2);
+}
+
+// Other families compute what follows from the anchor itself, from operands.
+TEST(FewRowsProperty, OtherFamiliesTakeNone) {
+  Rng rng(5);
+  for (int i = 0; i < 40; ++i) {
+    const graph::Workload workload = Parsed(FewRowsProduct(rng, "bf16", i % 2 == 0));
+    const std::vector<const Family*> families = FamiliesFor(workload, HopperTarget());
+    ASSERT_EQ(families.size(), 1u) << workload.ToText();
+    EXPECT_EQ(families[0]->name(), i % 2 == 0 ? "few_bits_contraction" : "skinny_contraction");
+  }
+}
+
+TEST(CacheUpdateProperty, LoweredConfigsAgreeWithTheReference) {
+  Rng rng(8);
+  for (int i = 0; i < 60 && !HasFailure(); ++i) {
+    CheckFamily(rng, Parsed(RandomCacheUpdate(rng).text), *FindFamily("gpu_pointwise"), 3, 3e-2);
+  }
+}
 
 // One row that picks a weight: all but the rounding of the result must be as in the reference.
 TEST(FewBitsContractionProperty, WeightsHaveTheBitsOfTheReference) {

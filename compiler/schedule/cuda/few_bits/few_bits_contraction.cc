@@ -5,6 +5,7 @@
 
 #include "compiler/schedule/cuda/few_bits/few_bits_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
+#include "compiler/schedule/cuda/tile/gpu_normed_rows.h"
 #include "compiler/schedule/problem/contraction_space.h"
 #include "compiler/target/calibration.h"
 
@@ -22,18 +23,24 @@ double Cycles(const GpuContraction& g, const target::Target& target, const FewBi
   const double rounds = std::ceil(per_sm / at_once);
   // Warps that have one chunk more than others are waited for.
   const double steps = std::ceil(static_cast<double>(plan.split_chunks) / plan.slices);
-  const double block_bytes = steps * plan.warps * chunk_bytes;
+  const double block_bytes = plan.turns * steps * plan.warps * chunk_bytes;
   // What one multiprocessor has in flight bounds what it gets during a latency.
   const double flight = at_once * plan.warps * std::min<double>(plan.unroll, steps) * chunk_bytes;
   const double bytes_per_cycle = std::min(core.bytes, flight / core.memory_latency);
-  const double memory = at_once * block_bytes / bytes_per_cycle;
+  // A warp waits for each group of loads, while others of the multiprocessor work.
+  const double groups = plan.turns * std::ceil(steps / plan.unroll);
+  const double memory =
+      at_once * block_bytes / bytes_per_cycle + (groups - 1) * core.memory_latency / 4;
   // About 16 instructions of a warp for the 8 weights of a thread that one product takes.
   const double products = static_cast<double>(plan.chunk) / 16;
-  const double issue = at_once * steps * plan.warps * products * (16 + 3 * plan.row_tiles()) / 4;
+  const double issue =
+      at_once * plan.turns * steps * plan.warps * products * (16 + 3 * plan.row_tiles()) / 4;
   const double rows = static_cast<double>(plan.rows);
   const double start = core.start + rows * static_cast<double>(plan.row_elements()) / 8 /
                                         plan.threads() * core.row_start * 2;
   double end = core.end + 4.0 * plan.slices * rows * plan.width() / plan.threads();
+  // The next tile is on its way while one ends.
+  if (plan.turns > 1) end += (plan.turns - 1) * end / 2;
   if (plan.split > 1) end += plan.cluster ? core.cluster_latency : core.arrive_latency;
   return rounds * (start + std::max(memory, issue) + end);
 }
@@ -52,6 +59,7 @@ bool FewBitsContractionFamily::Accepts(const graph::Workload& workload,
   if (g->p.row_dtype != dtype || packed.scales_dtype != dtype) return false;
   if (packed.zeros >= 0 && packed.zeros_dtype != DType::kU8) return false;
   if (packed.blocks > 1 && packed.block % 8 != 0) return false;
+  if (!NormedRows::Fits(*g)) return false;
   // The rows of a block's part of k must fit into its memory.
   return 2 * g->m * (CeilDiv(g->k, int64_t{16}) + 1024) <= target.gpu().block_bytes;
 }
@@ -67,10 +75,11 @@ Space FewBitsContractionFamily::MakeSpace(const graph::Workload&, const GpuContr
   Space space{"few_bits_contraction", version(), {}};
   space.knobs.push_back({"warps", {1, 2, 4, 8, 16}});
   space.knobs.push_back({"slices", UpTo({1, 2, 4, 8, 16}, chunks)});
-  space.knobs.push_back({"unroll", UpTo({1, 2, 4, 8}, chunks)});
+  space.knobs.push_back({"unroll", {kUnrollsOfFewBits.begin(), kUnrollsOfFewBits.end()}});
   std::vector<int64_t> splits = UpTo({1, 2, 4, 8, 16}, chunks);
   AddClusters(target, chunks, splits);
   space.knobs.push_back({"split", splits});
+  space.knobs.push_back({"turns", {1, 2, 3, 4, 6, 8}});
   return space;
 }
 
@@ -100,7 +109,7 @@ KernelFacts FewBitsContractionFamily::Facts(const graph::Workload& workload,
   facts.accumulators = 2.0 * plan.row_tiles();
   facts.loads_per_fma = 1.0 / plan.row_tiles();
   facts.inner_trip = static_cast<double>(plan.split_chunks) / plan.slices / plan.unroll;
-  facts.pipeline_steps = facts.inner_trip;
+  facts.pipeline_steps = facts.inner_trip * plan.turns;
   facts.l1_bytes = chunks * static_cast<double>(form.chunk()) * 2 * rows;
   facts.l2_bytes =
       chunks * form.chunk_bytes() + blocks * rows * static_cast<double>(plan.row_elements()) * 2;

@@ -3,7 +3,8 @@
 // multiply on matrix units; sums are f32. Any pointwise epilogue.
 //
 // Knobs: warps of a block, slices (warps that divide k; the others have columns of their own),
-// unroll (chunks of a warp in flight), split (blocks that divide k). Stateless, thread-safe.
+// unroll (chunks of a warp in flight), split (blocks that divide k), turns (tiles of a block).
+// Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/cuda/tile/gpu_tile.h"
@@ -14,7 +15,7 @@ namespace mlc::schedule {
 class FewBitsContractionFamily final : public FamilyOf<GpuContraction> {
  public:
   std::string_view name() const override { return "few_bits_contraction"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 
  protected:

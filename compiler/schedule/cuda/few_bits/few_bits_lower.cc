@@ -1,8 +1,12 @@
 // FewBitsLowering of the few_bits_contraction family.
+#include <algorithm>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "compiler/schedule/cuda/few_bits/few_bits_pack.h"
 #include "compiler/schedule/cuda/few_bits/few_bits_plan.h"
+#include "compiler/schedule/cuda/tile/gpu_normed_rows.h"
 #include "compiler/schedule/cuda/tile/gpu_tile_output.h"
 #include "compiler/schedule/fusion/fused.h"
 
@@ -11,6 +15,9 @@ namespace {
 
 using ir::ExprRef;
 using ir::Int;
+
+// Pieces of a row that a thread reads before it stores the first.
+constexpr int64_t kCopiesAtOnce = 4;
 
 class FewBitsLowering {
  public:
@@ -27,14 +34,21 @@ class FewBitsLowering {
  private:
   void DeclarePrepared(std::vector<Binding>& bindings);
   void DeclareRegisters();
-  void EmitBlock(const ExprRef& block, const ExprRef& thread);
+  void EmitBlock(const ExprRef& block, const ExprRef& thread, TileOutput& output);
+  void EmitTurns(TileOutput& output);
   void PlaceWarp(const ExprRef& block, const ExprRef& thread);
+  void PlaceTile(const ExprRef& tile);
+  void LoadFirst();
   void ClearSums();
   void CopyRows();
+  void NormRows();
+  ExprRef RowAt(int64_t m, const ExprRef& k_in) const;
   void LoadChunk(const ExprRef& chunk, int u);
   void MultiplyChunk(const ExprRef& chunk, int u);
   void MultiplyHalf(const ExprRef& half, int u, int h);
-  void MultiplyAll(bool early);
+  void ForGroup(const ExprRef& first, int64_t sure,
+                const std::function<void(const ExprRef& chunk, int u)>& body);
+  void MultiplyAll();
   void DepositSums();
   // The chunk of this warp's step, counted from the first of the block.
   ExprRef ChunkOf(const ExprRef& step) { return step * int64_t{plan_.slices} + slice_; }
@@ -52,6 +66,7 @@ class FewBitsLowering {
   ir::BufferId rows_ = 0, sums_ = 0;                 // shared
   ir::BufferId code_ = 0, scale_ = 0, zero_ = 0;     // registers
   ir::BufferId w_ = 0, x_ = 0, c_ = 0;
+  std::optional<NormedRows> normed_;
   TileOutput::Place place_;
   ExprRef warp_, lane_, row_, at_, slice_, first_, count_, code_at_, scale_at_;
   std::vector<ExprRef> x_at_;  // of each eight rows
@@ -79,6 +94,7 @@ void FewBitsLowering::DeclareRegisters() {
   w_ = b_.Registers("w", dtype, 8, 1);
   x_ = b_.Registers("xs", dtype, 8, plan_.row_tiles());
   c_ = b_.Registers("c", DType::kF32, 4, int64_t{plan_.row_tiles()} * 2);
+  if (g_.p.norm != graph::kNoValue) normed_.emplace(workload_, g_, plan_.threads(), fused_, b_);
 }
 
 LoweredKernel FewBitsLowering::Run() {
@@ -86,35 +102,32 @@ LoweredKernel FewBitsLowering::Run() {
   DeclarePrepared(bindings);
   DeclareRegisters();
   const TileOutputShape shape{static_cast<int>(plan_.rows),
-                              plan_.width(),
+                              plan_.outputs(),
                               plan_.pitch(),
                               plan_.slices,
                               plan_.split,
                               plan_.cluster,
                               plan_.threads(),
                               plan_.tiles,
-                              DType::kF32};
+                              DType::kF32,
+                              plan_.ends};
   TileOutput output(workload_, g_, shape, fused_, b_);
   const auto body = [&](const ExprRef& block, const ExprRef& thread) {
-    EmitBlock(block, thread);
-    b_.Barrier();
-    output.Store(sums_, place_);
+    EmitBlock(block, thread, output);
   };
   b_.Launch(plan_.blocks(), plan_.threads(), 1, body, plan_.cluster ? plan_.split : 1);
   return {b_.Finish(), bindings, FewBitsPreparations(workload_, g_)};
 }
 
 void FewBitsLowering::PlaceWarp(const ExprRef& block, const ExprRef& thread) {
-  const bool cluster = plan_.cluster;
-  const ExprRef tile =
-      b_.Let("tile", cluster ? ir::FloorDiv(block, plan_.split) : ir::Mod(block, plan_.tiles));
-  place_ = {
-      thread,
-      tile,
-      Int(0),
-      b_.Let("n_first", tile * int64_t{plan_.width()}),
-      b_.Let("k_part", cluster ? ir::Mod(block, plan_.split) : ir::FloorDiv(block, plan_.tiles)),
-      PlaceBatch(b_, g_, Int(0))};
+  place_.thread = thread;
+  place_.m = Int(0);
+  place_.batch = PlaceBatch(b_, g_, Int(0));
+  place_.part = Int(0);
+  if (plan_.split > 1) {
+    place_.part = b_.Let(
+        "k_part", plan_.cluster ? ir::Mod(block, plan_.split) : ir::FloorDiv(block, plan_.tiles));
+  }
   warp_ = b_.Let("warp", ir::FloorDiv(thread, 32));
   lane_ = b_.Let("lane", ir::Mod(thread, 32));
   row_ = b_.Let("lane_row", ir::FloorDiv(lane_, 4));
@@ -125,7 +138,22 @@ void FewBitsLowering::PlaceWarp(const ExprRef& block, const ExprRef& thread) {
   if (plan_.last_chunks != plan_.split_chunks) {
     chunks = b_.Let("chunks", ir::Min(chunks, Int(form_.chunks) - first_));
   }
-  count_ = b_.Let("steps", ir::FloorDiv(chunks - slice_ + int64_t{plan_.slices - 1}, plan_.slices));
+  count_ = Int(plan_.steps());
+  if (plan_.least_steps() != plan_.steps()) {
+    count_ =
+        b_.Let("steps", ir::FloorDiv(chunks - slice_ + int64_t{plan_.slices - 1}, plan_.slices));
+  }
+  for (int i = 0; i < plan_.row_tiles(); ++i) {
+    const ExprRef m = plan_.rows >= 8 * (i + 1)
+                          ? row_ + int64_t{8} * i
+                          : ir::Min(row_ + int64_t{8} * i, Int(plan_.rows - 1));
+    x_at_.push_back(b_.Let("x_at", m * 32 + at_ * 8));
+  }
+}
+
+void FewBitsLowering::PlaceTile(const ExprRef& tile) {
+  place_.tile = tile;
+  place_.n = b_.Let("n_first", tile * int64_t{plan_.outputs()});
   // A warp past the last columns repeats them, and its sums are not stored.
   ExprRef group = tile * int64_t{plan_.groups()} + ir::FloorDiv(warp_, plan_.slices);
   if (plan_.tiles * plan_.groups() > form_.tiles) group = ir::Min(group, Int(form_.tiles - 1));
@@ -133,12 +161,6 @@ void FewBitsLowering::PlaceWarp(const ExprRef& block, const ExprRef& thread) {
   code_at_ = b_.Let("code_at", (columns * form_.chunks + first_) * FewBitsForm::kChunkWords +
                                    lane_ * FewBitsForm::kWords);
   scale_at_ = b_.Let("scale_at", columns * (form_.blocks * FewBitsForm::kColumns) + row_ * 2);
-  for (int i = 0; i < plan_.row_tiles(); ++i) {
-    const ExprRef m = plan_.rows >= 8 * (i + 1)
-                          ? row_ + int64_t{8} * i
-                          : ir::Min(row_ + int64_t{8} * i, Int(plan_.rows - 1));
-    x_at_.push_back(b_.Let("x_at", m * 32 + at_ * 8));
-  }
 }
 
 void FewBitsLowering::ClearSums() {
@@ -150,34 +172,65 @@ void FewBitsLowering::ClearSums() {
   b_.Set(zero_, Int(0), ir::Float(g_.p.column_dtype, zero, 2));
 }
 
-// All threads bring this block's part of the rows to shared memory, zeros past the end:
-// [k / 32][row][k % 32].
+// Where k of this block's part is in row m in shared memory: [k / 32][row][k % 32].
+ExprRef FewBitsLowering::RowAt(int64_t m, const ExprRef& k_in) const {
+  if (plan_.rows == 1) return k_in;
+  return ir::FloorDiv(k_in, 32) * (32 * plan_.rows) + ir::Mod(k_in, 32) + m * 32;
+}
+
+// All threads compute the rows, and store this block's part of them, zeros past the end.
+void FewBitsLowering::NormRows() {
+  const int64_t length = plan_.row_elements();
+  const ExprRef first_k = b_.Let("first_k", first_ * form_.chunk());
+  normed_->ForPieces(
+      place_.thread, plan_.split * length, [&](int64_t m, const ExprRef& k, const ExprRef& value) {
+        const ExprRef narrow = ir::MakeCast(g_.p.row_dtype, value);
+        if (plan_.split == 1) return b_.Store(rows_, RowAt(m, k), narrow);
+        const ExprRef k_in = b_.Let("k_in", k - first_k);
+        b_.If(And(ir::MakeApply(ScalarOp::kLessEqual, {Int(0), k_in}), Less(k_in, length)),
+              [&] { b_.Store(rows_, RowAt(m, k_in), narrow); });
+      });
+}
+
+// All threads bring this block's part of the rows to shared memory, zeros past the end.
 void FewBitsLowering::CopyRows() {
+  if (normed_) return NormRows();
   int lanes = ContiguousAlongK(g_, Side::kRow, 8);
   while (g_.k % lanes != 0) lanes /= 2;
   const int64_t pieces = plan_.row_elements() / lanes;
   const ir::BufferId source = fused_.OperandBuffer(g_.p.row_operand);
   const ExprRef first_k = b_.Let("first_k", first_ * form_.chunk());
   const bool ragged = plan_.split * plan_.row_elements() != g_.k;
+  const int64_t count = CeilDiv(pieces, int64_t{plan_.threads()});
+  const int64_t at_once = std::min<int64_t>(count, kCopiesAtOnce);
+  const ir::BufferId copied = b_.Registers("copied", g_.p.row_dtype, lanes, at_once);
   for (int64_t m = 0; m < plan_.rows; ++m) {
     const CrossPlace row = PlaceCross(b_, g_, Side::kRow, Int(m));
-    b_.For("copy", CeilDiv(pieces, int64_t{plan_.threads()}), [&](const ExprRef& i) {
-      const ExprRef piece = b_.Let("piece", i * int64_t{plan_.threads()} + place_.thread);
-      const ExprRef k_in = lanes == 1 ? piece : b_.Let("k_in", piece * int64_t{lanes});
-      const ExprRef k = b_.Let("k", first_k + k_in);
-      const auto copy = [&] {
-        const ExprRef to = plan_.rows == 1 ? k_in
-                                           : ir::FloorDiv(k_in, 32) * (32 * plan_.rows) +
-                                                 ir::Mod(k_in, 32) + m * 32;
-        b_.Store(rows_, to,
-                 b_.Load(source, row.offset + k * g_.p.row_k_stride, lanes, 1,
-                         ragged ? LanesIf(Less(k, g_.k), lanes) : nullptr));
-      };
-      if (pieces % plan_.threads() == 0) {
-        copy();
-      } else {
-        b_.If(Less(piece, pieces), copy);
+    const auto visit = [&](const ExprRef& first, const auto& body) {
+      for (int64_t i = 0; i < at_once; ++i) {
+        const ExprRef piece = b_.Let("piece", (first + i) * plan_.threads() + place_.thread);
+        const auto one = [&] {
+          body(Int(i), lanes == 1 ? piece : b_.Let("k_in", piece * int64_t{lanes}));
+        };
+        if (count % at_once == 0 && pieces % plan_.threads() == 0) {
+          one();
+        } else {
+          b_.If(Less(piece, pieces), one);
+        }
       }
+    };
+    // Pieces are under way together.
+    b_.For("copy", CeilDiv(count, at_once), [&](const ExprRef& i) {
+      const ExprRef first = b_.Let("first_piece", i * at_once);
+      visit(first, [&](const ExprRef& to, const ExprRef& k_in) {
+        const ExprRef k = b_.Let("k", first_k + k_in);
+        b_.Set(copied, to,
+               b_.Load(source, row.offset + k * g_.p.row_k_stride, lanes, 1,
+                       ragged ? LanesIf(Less(k, g_.k), lanes) : nullptr));
+      });
+      visit(first, [&](const ExprRef& from, const ExprRef& k_in) {
+        b_.Store(rows_, RowAt(m, k_in), b_.Get(copied, from));
+      });
     });
   }
 }
@@ -218,33 +271,48 @@ void FewBitsLowering::MultiplyChunk(const ExprRef& chunk, int u) {
   for (int h = 0; h < Halves(); ++h) MultiplyHalf(half + int64_t{h}, u, h);
 }
 
-// The first chunks have been loaded if `early`.
-void FewBitsLowering::MultiplyAll(bool early) {
-  const auto group = [&](const ExprRef& first, bool loads) {
-    std::vector<ExprRef> chunks;
-    for (int u = 0; u < plan_.unroll; ++u) {
-      chunks.push_back(b_.Let("chunk", ChunkOf(first + int64_t{u})));
-      if (loads) LoadChunk(chunks.back(), u);
+// Calls body for the chunks of a group that the warp has; the first `sure` exist in any case.
+void FewBitsLowering::ForGroup(const ExprRef& first, int64_t sure,
+                               const std::function<void(const ExprRef& chunk, int u)>& body) {
+  for (int u = 0; u < plan_.unroll; ++u) {
+    const ExprRef step = first + int64_t{u};
+    const auto one = [&] { body(b_.Let("chunk", ChunkOf(step)), u); };
+    if (u < sure) {
+      one();
+    } else {
+      b_.If(ir::MakeApply(ScalarOp::kLess, {step, count_}), one);
     }
-    for (int u = 0; u < plan_.unroll; ++u) MultiplyChunk(chunks[static_cast<size_t>(u)], u);
+  }
+}
+
+// The first group has been loaded. Loads of a group are under way before one of it is multiplied.
+void FewBitsLowering::MultiplyAll() {
+  ClearSums();
+  const auto load = [&](const ExprRef& chunk, int u) { LoadChunk(chunk, u); };
+  const auto multiply = [&](const ExprRef& chunk, int u) { MultiplyChunk(chunk, u); };
+  ForGroup(Int(0), plan_.least_steps(), multiply);
+  if (plan_.steps() <= plan_.unroll) return;
+  const auto group = [&](const ExprRef& first, int64_t sure) {
+    ForGroup(first, sure, load);
+    ForGroup(first, sure, multiply);
   };
-  if (early) group(Int(0), false);
   const ExprRef bulk = b_.Let("bulk", ir::FloorDiv(count_, plan_.unroll));
-  b_.For("group", Int(early ? 1 : 0), bulk, 1,
-         [&](const ExprRef& i) { group(b_.Let("group_step", i * int64_t{plan_.unroll}), true); });
-  if (plan_.unroll == 1) return;
-  b_.For("rest_step", bulk * int64_t{plan_.unroll}, count_, 1, [&](const ExprRef& step) {
-    const ExprRef chunk = b_.Let("chunk", ChunkOf(step));
-    LoadChunk(chunk, 0);
-    MultiplyChunk(chunk, 0);
+  b_.For("group", Int(1), bulk, 1, [&](const ExprRef& i) {
+    group(b_.Let("group_step", i * int64_t{plan_.unroll}), plan_.unroll);
   });
+  if (plan_.steps() % plan_.unroll == 0 && plan_.least_steps() == plan_.steps()) return;
+  group(b_.Let("rest_step", ir::Max(bulk, Int(1)) * int64_t{plan_.unroll}), 0);
 }
 
 // A thread has columns row_ and row_ + 8 of rows 2 * at_ and 2 * at_ + 1 of eight.
 void FewBitsLowering::DepositSums() {
-  const ExprRef first =
-      b_.Let("sums_at", slice_ * (plan_.rows * plan_.pitch()) +
-                            ir::FloorDiv(warp_, plan_.slices) * FewBitsForm::kColumns + row_);
+  ExprRef column = ir::FloorDiv(warp_, plan_.slices) * FewBitsForm::kColumns;
+  if (plan_.ends > 1) {
+    const ExprRef group = b_.Let("group_in", ir::FloorDiv(warp_, plan_.slices));
+    column = ir::FloorDiv(group, plan_.ends) * FewBitsForm::kColumns +
+             ir::Mod(group, plan_.ends) * int64_t{plan_.outputs()};
+  }
+  const ExprRef first = b_.Let("sums_at", slice_ * (plan_.rows * plan_.pitch()) + column + row_);
   for (int i = 0; i < plan_.row_tiles(); ++i) {
     b_.Set(c_, Sum(i, 0),
            ir::MakeApply(ScalarOp::kAdd, {b_.Get(c_, Sum(i, 0)), b_.Get(c_, Sum(i, 1))}));
@@ -260,22 +328,50 @@ void FewBitsLowering::DepositSums() {
   }
 }
 
-void FewBitsLowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
+void FewBitsLowering::LoadFirst() {
+  ForGroup(Int(0), plan_.least_steps(), [&](const ExprRef& chunk, int u) { LoadChunk(chunk, u); });
+}
+
+void FewBitsLowering::EmitBlock(const ExprRef& block, const ExprRef& thread, TileOutput& output) {
   b_.ReleaseDependents();
   PlaceWarp(block, thread);
-  ClearSums();
+  PlaceTile(b_.Let("tile", plan_.cluster ? ir::FloorDiv(block, plan_.split)
+                                         : ir::Mod(block, plan_.grid_tiles())));
   // Columns are constant: the first loads need not wait for the launches before this one.
-  const bool early = plan_.last_chunks / plan_.slices >= plan_.unroll;
-  if (early) {
-    for (int u = 0; u < plan_.unroll; ++u) {
-      LoadChunk(b_.Let("early_chunk", ChunkOf(Int(u))), u);
-    }
-  }
+  LoadFirst();
+  if (normed_) normed_->Preload(thread);
   b_.AwaitInputs();
   CopyRows();
   b_.Barrier();
-  MultiplyAll(early);
+  if (plan_.turns > 1) return EmitTurns(output);
+  MultiplyAll();
   DepositSums();
+  b_.Barrier();
+  output.Store(sums_, place_);
+}
+
+// A block's tiles: the first loads of the next are under way while one is stored.
+void FewBitsLowering::EmitTurns(TileOutput& output) {
+  const int64_t grid = plan_.grid_tiles();
+  const ExprRef first = place_.tile;
+  const ExprRef turns =
+      plan_.tiles % grid == 0
+          ? Int(plan_.tiles / grid)
+          : b_.Let("turns", ir::FloorDiv(Int(plan_.tiles + grid - 1) - first, grid));
+  b_.For("turn", Int(0), turns, 1, [&](const ExprRef& turn) {
+    const ExprRef tile = b_.Let("this_tile", first + turn * grid);
+    PlaceTile(tile);
+    const TileOutput::Place place = place_;
+    MultiplyAll();
+    b_.If(ir::MakeApply(ScalarOp::kLess, {turn + 1, turns}), [&] {
+      PlaceTile(b_.Let("next_tile", tile + grid));
+      LoadFirst();
+    });
+    DepositSums();
+    b_.Barrier();
+    output.Store(sums_, place);
+    b_.Barrier();
+  });
 }
 
 }  // namespace

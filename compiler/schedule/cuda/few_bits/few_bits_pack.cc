@@ -19,6 +19,11 @@ const graph::TensorType& TypeOf(const graph::Workload& workload, int operand) {
   return workload.graph()[workload.operands()[static_cast<size_t>(operand)]].type;
 }
 
+// Of a tile, in its end.
+ExprRef FirstColumn(const FewBitsForm& form, const ExprRef& tile) {
+  return (form.ends == 1 ? tile : ir::FloorDiv(tile, form.ends)) * form.kColumns;
+}
+
 class CodePacking {
  public:
   CodePacking(const graph::Workload& workload, const GpuContraction& g)
@@ -29,7 +34,9 @@ class CodePacking {
 
   Preparation Run() {
     b_.Parallel("panel", form_.tiles * form_.chunks, [&](const ExprRef& panel) {
-      const ExprRef n = b_.Let("first_n", ir::FloorDiv(panel, form_.chunks) * form_.kColumns);
+      const ExprRef tile = ir::FloorDiv(panel, form_.chunks);
+      const ExprRef n = b_.Let("first_n", FirstColumn(form_, tile));
+      if (form_.ends > 1) end_ = b_.Let("end", ir::Mod(tile, form_.ends) * g_.n);
       const ExprRef k = b_.Let("first_k", ir::Mod(panel, form_.chunks) * form_.chunk());
       b_.For("column", 8, [&](const ExprRef& column) {
         b_.For("t", 4, [&](const ExprRef& t) {
@@ -64,7 +71,8 @@ class CodePacking {
   // Code `place` of a byte. Past the end: any one, which is multiplied by zero or not stored.
   ExprRef Code(const ExprRef& column, const ExprRef& k, int place) {
     const PackedColumns& packed = g_.p.packed;
-    const ExprRef n = g_.n % form_.kColumns == 0 ? column : ir::Min(column, Int(g_.n - 1));
+    ExprRef n = g_.n % form_.kColumns == 0 ? column : ir::Min(column, Int(g_.n - 1));
+    if (end_) n = n + end_;
     ExprRef byte = ir::FloorDiv(k, packed.codes_a_byte());
     if (g_.k % form_.chunk() != 0) {
       byte = ir::Min(byte, Int((g_.k - 1) / packed.codes_a_byte()));
@@ -79,6 +87,7 @@ class CodePacking {
   const FewBitsForm form_;
   ir::KernelBuilder b_;
   ir::BufferId source_ = 0, packed_ = 0;
+  ExprRef end_;  // the first column of the tile's end; null: 0
 };
 
 // Numbers of blocks, with `bias` added.
@@ -95,7 +104,8 @@ Preparation PackBlocks(const char* name, const graph::Workload& workload, const 
       const ExprRef to = b.Let("to", (tile * form.blocks + block) * form.kColumns);
       b.For("column", 8, [&](const ExprRef& column) {
         for (int64_t half = 0; half < 2; ++half) {
-          const ExprRef n = ir::Min(tile * form.kColumns + column + half * 8, Int(g.n - 1));
+          ExprRef n = ir::Min(FirstColumn(form, tile) + column + half * 8, Int(g.n - 1));
+          if (form.ends > 1) n = n + ir::Mod(tile, form.ends) * g.n;
           const ExprRef loaded = b.Load(source, n * g.p.packed.blocks + at);
           ExprRef value = ir::MakeCast(DType::kF32, loaded);
           if (bias != 0) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "compiler/ir/types.h"
+#include "compiler/schedule/cuda/tile/gpu_normed_rows.h"
 
 namespace mlc::schedule {
 
@@ -21,7 +23,8 @@ FewBitsForm FormOf(const GpuContraction& g) {
   const PackedColumns& packed = g.p.packed;
   FewBitsForm form;
   form.bits = std::max(4, packed.bits);
-  form.tiles = CeilDiv(g.n, FewBitsForm::kColumns);
+  form.ends = g.p.end_count;
+  form.tiles = form.ends * CeilDiv(g.n, FewBitsForm::kColumns);
   form.chunks = CeilDiv(g.k, form.chunk());
   // One block for all of k ends where the last chunk does.
   form.block = packed.blocks == 1 ? form.chunks * form.chunk() : packed.block;
@@ -39,6 +42,7 @@ FewBitsPlan MakeFewBitsPlan(const GpuContraction& g, const Config& config) {
   plan.warps = static_cast<int>(config["warps"]);
   plan.slices = static_cast<int>(config["slices"]);
   plan.unroll = static_cast<int>(config["unroll"]);
+  plan.turns = static_cast<int>(config["turns"]);
   const KSplit split = SplitOf(config["split"]);
   plan.split = split.parts;
   plan.cluster = split.cluster;
@@ -46,7 +50,12 @@ FewBitsPlan MakeFewBitsPlan(const GpuContraction& g, const Config& config) {
   plan.chunk = form.chunk();
   plan.scales = form.chunk_scales();
   plan.zeros = form.zeros;
-  plan.tiles = plan.slices > plan.warps ? 1 : CeilDiv(g.n, int64_t{plan.width()});
+  plan.ends = form.ends;
+  plan.normed = NormedRows::Registers(g, plan.threads());
+  plan.normed_bytes = NormedRows::Bytes(g, plan.threads());
+  plan.tiles = plan.slices > plan.warps || plan.groups() % plan.ends != 0
+                   ? 1
+                   : CeilDiv(g.n, int64_t{plan.outputs()});
   plan.split_chunks = CeilDiv(form.chunks, int64_t{plan.split});
   plan.last_chunks = form.chunks - (plan.split - 1) * plan.split_chunks;
   return plan;
@@ -61,14 +70,21 @@ double BlocksPerSm(const target::Target& target, const FewBitsPlan& plan) {
 
 RejectReason CheckFewBitsPlan(const GpuContraction& g, const target::Target& target,
                               const FewBitsPlan& plan) {
-  if (plan.slices > plan.warps) return RejectReason::kRedundant;
+  if (plan.slices > plan.warps || plan.groups() % plan.ends != 0) return RejectReason::kRedundant;
   if (plan.last_chunks < 1 || plan.slices > plan.split_chunks) return RejectReason::kRedundant;
-  if (plan.unroll > 1 && plan.unroll > CeilDiv(plan.split_chunks, int64_t{plan.slices})) {
+  // The next smaller one holds all chunks.
+  const auto unroll = std::ranges::find(kUnrollsOfFewBits, plan.unroll);
+  if (unroll != kUnrollsOfFewBits.begin() && *std::prev(unroll) >= plan.steps()) {
     return RejectReason::kRedundant;
   }
-  if (plan.groups() > 1 && plan.width() / 2 >= g.n) return RejectReason::kTileExceedsShape;
-  if (plan.registers() * plan.threads() > 65536) return RejectReason::kRegisters;
+  if (plan.groups() > plan.ends && plan.outputs() / 2 >= g.n)
+    return RejectReason::kTileExceedsShape;
+  if (plan.registers() * plan.threads() > 65536 || plan.normed > NormedRows::kMostRegisters) {
+    return RejectReason::kRegisters;
+  }
   if (plan.block_bytes() > target.gpu().block_bytes) return RejectReason::kCache;
+  if (plan.turns > 1 && (plan.split > 1 || plan.turns > plan.tiles))
+    return RejectReason::kRedundant;
   if (plan.split > 1) {
     if (plan.blocks() > 16 * target.gpu().sms) return RejectReason::kParallelism;
     // Clusters that wait for others to end take as long again.

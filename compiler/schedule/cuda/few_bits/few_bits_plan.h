@@ -2,6 +2,8 @@
 // Values; the functions are pure.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "base/ceil_div.h"
@@ -13,15 +15,19 @@
 namespace mlc::schedule {
 
 inline constexpr int64_t kMaxRowsOfFewBits = 16;
+// Chunks of a warp in flight: the knob `unroll`.
+inline constexpr std::array<int64_t, 7> kUnrollsOfFewBits = {1, 2, 3, 4, 6, 8, 12};
 
 // How the weights are stored, whatever the config: in tiles of 16 columns and chunks of k.
+// Of two ends (ContractionProblem::ends), tiles take turns.
 //   codes   [tile][chunk][thread of a warp][4 words]     i32
 //   scales  [tile][block][column % 8][column / 8]        of the columns' type; zeros alike
 struct FewBitsForm {
   static constexpr int64_t kColumns = 16, kWords = 4, kChunkWords = 32 * kWords;
 
   int bits = 4;  // as stored: 4 or 8
-  int64_t tiles = 1;
+  int ends = 1;
+  int64_t tiles = 1;   // of all ends
   int64_t chunks = 1;  // along k
   int64_t block = 32;  // of k, with one scale
   int64_t blocks = 1;  // of the chunks
@@ -50,26 +56,37 @@ struct FewBitsPlan {
   int unroll = 4;
   int split = 1;
   bool cluster = false;  // the blocks that share k are one
+  int turns = 1;         // tiles of a block, one after the other
 
   int64_t rows = 1;
+  int ends = 1;              // tiles of columns that an output is computed from
   int64_t tiles = 1;         // of width() columns
   int64_t split_chunks = 1;  // of a block
   int64_t last_chunks = 1;   // of the last block that shares k
   int64_t chunk = 64;
   int scales = 1;  // registers of a chunk
   bool zeros = false;
+  int normed = 0;  // registers and bytes of rows that are a norm
+  int64_t normed_bytes = 0;
 
   KSplit k_split() const { return {split, cluster}; }
   int threads() const { return 32 * warps; }
   int groups() const { return warps / slices; }
+  // Chunks of the warp with most, and of the one with fewest.
+  int64_t steps() const { return CeilDiv(split_chunks, int64_t{slices}); }
+  int64_t least_steps() const { return last_chunks / slices; }
   int width() const { return 16 * groups(); }
+  int outputs() const { return width() / ends; }  // of a row
   int pitch() const { return width() + 8; }
   int row_tiles() const { return static_cast<int>(CeilDiv(rows, int64_t{8})); }
   int64_t row_elements() const { return split_chunks * chunk; }  // of one row in shared memory
   int64_t sums() const { return slices * rows * pitch(); }
-  int64_t block_bytes() const { return 2 * rows * row_elements() + 4 * sums(); }
-  int64_t blocks() const { return split * tiles; }
-  int registers() const { return 48 + unroll * (4 + scales * (zeros ? 2 : 1)) + row_tiles() * 16; }
+  int64_t block_bytes() const { return 2 * rows * row_elements() + 4 * sums() + normed_bytes; }
+  int64_t grid_tiles() const { return CeilDiv(tiles, int64_t{turns}); }
+  int64_t blocks() const { return split * grid_tiles(); }
+  int registers() const {
+    return 48 + unroll * (4 + scales * (zeros ? 2 : 1)) + std::max(row_tiles() * 16, normed);
+  }
 };
 
 FewBitsPlan MakeFewBitsPlan(const GpuContraction& g, const Config& config);

@@ -28,7 +28,8 @@ double Cycles(const GpuContraction& g, const target::Target& target, const Skinn
   const double per_sm = std::ceil(blocks / sms);
   const double at_once = std::min(per_sm, BlocksPerSm(g, target, plan));
   const double rounds = std::ceil(per_sm / at_once);
-  const double block_bytes = static_cast<double>(plan.split_steps) * 512.0 * plan.width();
+  const double block_bytes =
+      static_cast<double>(plan.turns * plan.split_steps) * 512.0 * plan.width();
   // What one multiprocessor has in flight bounds what it gets during a latency.
   const double flight = at_once * plan.warps * plan.columns * plan.unroll * 512.0;
   const double bytes_per_cycle = std::min(core.bytes, flight / core.memory_latency);
@@ -39,6 +40,8 @@ double Cycles(const GpuContraction& g, const target::Target& target, const Skinn
   const double start = core.start + rows * static_cast<double>(plan.row_elements()) /
                                         plan.threads() * core.row_start;
   double end = core.end + core.output_end * rows * plan.columns;
+  // The next tile is on its way while one ends.
+  if (plan.turns > 1) end += (plan.turns - 1) * end / 2;
   if (plan.split > 1) end += plan.cluster ? core.cluster_latency : core.arrive_latency;
   return rounds * (start + std::max(memory, issue) + end);
 }
@@ -51,11 +54,13 @@ SkinnyPlan MakeSkinnyPlan(const GpuContraction& g, const Config& config) {
   plan.warps = knob("warps");
   plan.columns = knob("columns");
   plan.unroll = knob("unroll");
+  plan.turns = knob("turns");
   const KSplit split = SplitOf(config["split"]);
   plan.split = split.parts;
   plan.cluster = split.cluster;
   plan.lanes = static_cast<int>(16 / SizeOf(g.p.column_dtype));
-  plan.tiles = CeilDiv(g.n, plan.width());
+  plan.ends = g.p.end_count;
+  plan.tiles = plan.columns % plan.ends != 0 ? 1 : CeilDiv(g.n, int64_t{plan.outputs()});
   plan.steps = CeilDiv(g.k, plan.step());
   plan.split_steps = CeilDiv(plan.steps, plan.split);
   return plan;
@@ -63,12 +68,18 @@ SkinnyPlan MakeSkinnyPlan(const GpuContraction& g, const Config& config) {
 
 RejectReason CheckSkinnyPlan(const GpuContraction& g, const target::Target& target,
                              const SkinnyPlan& plan) {
+  if (plan.columns % plan.ends != 0) return RejectReason::kRedundant;
+  if (NormedRows::Registers(g, plan.threads()) > NormedRows::kMostRegisters) {
+    return RejectReason::kRegisters;
+  }
   if (plan.registers(g) > 232 || plan.registers(g) * plan.threads() > 65536) {
     return RejectReason::kRegisters;
   }
   if (plan.block_bytes(g) > target.gpu().block_bytes) return RejectReason::kCache;
   if (plan.unroll > 1 && plan.unroll > plan.split_steps) return RejectReason::kRedundant;
-  if (plan.width() > 8 && plan.width() / 2 >= g.n) return RejectReason::kTileExceedsShape;
+  if (plan.width() > 8 && plan.outputs() / 2 >= g.n) return RejectReason::kTileExceedsShape;
+  if (plan.turns > 1 && (plan.split > 1 || plan.turns > plan.tiles))
+    return RejectReason::kRedundant;
   if (plan.split > 1) {
     if ((plan.split - 1) * plan.split_steps >= plan.steps) return RejectReason::kRedundant;
     if (plan.blocks() > 16 * target.gpu().sms) return RejectReason::kParallelism;
@@ -84,16 +95,16 @@ RejectReason CheckSkinnyPlan(const GpuContraction& g, const target::Target& targ
 bool SkinnyContractionFamily::Accepts(const graph::Workload& workload,
                                       const target::Target& target) const {
   if (target.As<target::GpuTarget>() == nullptr) return false;
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  const std::optional<GpuContraction> g = FindGpuContractionOfAnyForm(workload);
   return g && g->m <= kMaxSkinnyRows && g->z == 1 && g->p.column_is_weight && g->p.Taps() == 1 &&
-         !g->AnyChecked() && !IsDepthwise(g->p) &&
+         !g->AnyChecked() && !IsDepthwise(g->p) && NormedRows::Fits(*g) &&
          // The rows of a block's part of k must fit into its memory.
          4 * g->m * (CeilDiv(g->k, 16) + 1024) <= target.gpu().block_bytes;
 }
 
 std::optional<GpuContraction> SkinnyContractionFamily::Find(const graph::Workload& workload,
                                                             const target::Target&) const {
-  return FindGpuContraction(workload);
+  return FindGpuContractionOfAnyForm(workload);
 }
 
 Space SkinnyContractionFamily::MakeSpace(const graph::Workload&, const GpuContraction& g,
@@ -106,6 +117,7 @@ Space SkinnyContractionFamily::MakeSpace(const graph::Workload&, const GpuContra
   std::vector<int64_t> splits = UpTo({1, 2, 4, 8, 16}, CeilDiv(g.k, step));
   AddClusters(target, CeilDiv(g.k, step), splits);
   space.knobs.push_back({"split", splits});
+  space.knobs.push_back({"turns", {1, 2, 3, 4, 6, 8}});
   return space;
 }
 
@@ -131,7 +143,7 @@ KernelFacts SkinnyContractionFamily::Facts(const graph::Workload& workload, cons
   facts.accumulators = rows * plan.columns;
   facts.loads_per_fma = (plan.columns + rows * 2) / (rows * plan.columns);
   facts.inner_trip = static_cast<double>(plan.split_steps) / plan.unroll;
-  facts.pipeline_steps = facts.inner_trip;
+  facts.pipeline_steps = facts.inner_trip * plan.turns;
   facts.l1_bytes = packed / plan.columns * rows * 4;
   facts.l2_bytes = packed + blocks * rows * static_cast<double>(plan.row_elements()) * 4;
   facts.dram_bytes = workload.MinBytes();

@@ -5,7 +5,7 @@
 // sums are f32. Any pointwise epilogue.
 //
 // Knobs: warps of a block, columns of a warp, unroll (loads of a column in flight), split (blocks
-// that divide k). Stateless, thread-safe.
+// that divide k), turns (tiles of a block). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/cuda/tile/gpu_tile.h"
@@ -16,7 +16,7 @@ namespace mlc::schedule {
 class SkinnyContractionFamily final : public FamilyOf<GpuContraction> {
  public:
   std::string_view name() const override { return "skinny_contraction"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 
  protected:

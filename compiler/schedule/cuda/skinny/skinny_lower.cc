@@ -1,8 +1,10 @@
 // SkinnyLowering of the skinny_contraction family.
 #include <algorithm>
+#include <optional>
 
 #include "base/ceil_div.h"
 #include "compiler/schedule/cuda/skinny/skinny_plan.h"
+#include "compiler/schedule/cuda/tile/gpu_normed_rows.h"
 #include "compiler/schedule/cuda/tile/gpu_tile_output.h"
 #include "compiler/schedule/fusion/fused.h"
 
@@ -12,7 +14,8 @@ namespace {
 using ir::ExprRef;
 using ir::Int;
 
-// [tile][warp][k step][column][lane of the warp][element of a load]
+// [tile][warp][k step][column][lane of the warp][element of a load]; of two ends, columns take
+// turns
 int64_t PackedElements(const SkinnyPlan& plan) {
   return plan.tiles * plan.width() * plan.steps * plan.step();
 }
@@ -29,8 +32,11 @@ Preparation Pack(const graph::Workload& workload, const GpuContraction& g, const
     const ExprRef first_k = b.Let("first_k", ir::Mod(panel, plan.steps) * plan.step());
     const ExprRef first_n = b.Let("first_n", ir::FloorDiv(panel, plan.steps) * plan.columns);
     b.For("column", plan.columns, [&](const ExprRef& column) {
-      const ExprRef n = b.Let("n", first_n + column);
-      const ExprRef from = b.Let("from", ir::Min(n, Int(g.n - 1)) * g.p.column_stride);
+      const ExprRef line = first_n + column;
+      const ExprRef n = b.Let("n", plan.ends == 1 ? line : ir::FloorDiv(line, plan.ends));
+      ExprRef stored = ir::Min(n, Int(g.n - 1));
+      if (plan.ends > 1) stored = stored + ir::Mod(line, plan.ends) * g.n;
+      const ExprRef from = b.Let("from", stored * g.p.column_stride);
       const ExprRef to = b.Let("to", (panel * plan.columns + column) * plan.step());
       b.For("k_in", plan.step(), [&](const ExprRef& k_in) {
         const ExprRef k = first_k + k_in;
@@ -57,8 +63,17 @@ class SkinnyLowering {
   LoweredKernel Run();
 
  private:
-  void EmitBlock(const ExprRef& block, const ExprRef& thread);
+  void EmitBlock(const ExprRef& block, const ExprRef& thread, TileOutput& output);
+  void EmitTurns(TileOutput& output);
+  void PlaceBlock(const ExprRef& block, const ExprRef& thread);
+  void PlaceTile(const ExprRef& tile);
+  void MultiplyAll();
+  // Whether every block has a whole group of steps.
+  bool IsEarly() const {
+    return plan_.steps - (plan_.split - 1) * plan_.split_steps >= plan_.unroll;
+  }
   void CopyRows();
+  void NormRows();
   void LoadColumns(const ExprRef& step, int count);
   void Multiply(const ExprRef& step, int count);
   void DepositSums();
@@ -70,6 +85,7 @@ class SkinnyLowering {
   ir::KernelBuilder b_;
   Fused fused_;
   ir::BufferId packed_ = 0, rows_ = 0, sums_ = 0, w_ = 0, x_ = 0, c_ = 0;
+  std::optional<NormedRows> normed_;
   TileOutput::Place place_;
   ExprRef warp_, lane_, panel_, first_, count_;
 };
@@ -84,14 +100,13 @@ LoweredKernel SkinnyLowering::Run() {
   w_ = b_.Registers("w", g_.p.column_dtype, plan_.lanes, plan_.unroll * plan_.columns);
   x_ = b_.Registers("xs", DType::kF32, plan_.lanes, 1);
   c_ = b_.Registers("c", DType::kF32, 1, m * plan_.columns);
-  const TileOutputShape shape{m,           plan_.width(), plan_.width() + 8, 1,
-                              plan_.split, plan_.cluster, plan_.threads(),   plan_.tiles,
-                              DType::kF32};
+  if (g_.p.norm != graph::kNoValue) normed_.emplace(workload_, g_, plan_.threads(), fused_, b_);
+  const TileOutputShape shape{m,           plan_.outputs(), plan_.width() + 8, 1,
+                              plan_.split, plan_.cluster,   plan_.threads(),   plan_.tiles,
+                              DType::kF32, plan_.ends};
   TileOutput output(workload_, g_, shape, fused_, b_);
   const auto body = [&](const ExprRef& block, const ExprRef& thread) {
-    EmitBlock(block, thread);
-    b_.Barrier();
-    output.Store(sums_, place_);
+    EmitBlock(block, thread, output);
   };
   b_.Launch(plan_.blocks(), plan_.threads(), 1, body, plan_.cluster ? plan_.split : 1);
   LoweredKernel lowered{b_.Finish(), bindings, {}};
@@ -99,8 +114,23 @@ LoweredKernel SkinnyLowering::Run() {
   return lowered;
 }
 
+// All threads compute the rows, and store this block's part of them, zeros past the end.
+void SkinnyLowering::NormRows() {
+  const int64_t length = plan_.row_elements();
+  const ExprRef first_k = b_.Let("first_k", first_ * plan_.step());
+  normed_->ForPieces(
+      place_.thread, plan_.split * length, [&](int64_t m, const ExprRef& k, const ExprRef& value) {
+        const ExprRef rounded = ir::MakeCast(DType::kF32, CastTo(g_.p.row_dtype, value));
+        if (plan_.split == 1) return b_.Store(rows_, k + m * length, rounded);
+        const ExprRef k_in = b_.Let("k_in", k - first_k);
+        b_.If(And(ir::MakeApply(ScalarOp::kLessEqual, {Int(0), k_in}), Less(k_in, length)),
+              [&] { b_.Store(rows_, k_in + m * length, rounded); });
+      });
+}
+
 // All threads bring this block's part of the rows to shared memory, zeros past the end.
 void SkinnyLowering::CopyRows() {
+  if (normed_) return NormRows();
   const int64_t length = plan_.row_elements();
   // A block reads its rows before its columns: in pieces of 16 bytes where memory allows.
   int lanes = ContiguousAlongK(g_, Side::kRow, static_cast<int>(16 / SizeOf(g_.p.row_dtype)));
@@ -169,25 +199,24 @@ void SkinnyLowering::DepositSums() {
   b_.If(ir::MakeApply(ScalarOp::kEqual, {lane_, Int(0)}), [&] {
     for (int m = 0; m < static_cast<int>(g_.m); ++m) {
       for (int j = 0; j < plan_.columns; ++j) {
-        b_.Store(sums_, warp_ * int64_t{plan_.columns} + (m * (plan_.width() + 8) + j),
+        const int64_t at =
+            m * (plan_.width() + 8) + j / plan_.ends + j % plan_.ends * int64_t{plan_.outputs()};
+        b_.Store(sums_, warp_ * int64_t{plan_.columns / plan_.ends} + at,
                  b_.Get(c_, Int(Sum(m, j))));
       }
     }
   });
 }
 
-void SkinnyLowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
-  b_.ReleaseDependents();
-  const bool cluster = plan_.cluster;
-  const ExprRef tile =
-      b_.Let("tile", cluster ? ir::FloorDiv(block, plan_.split) : ir::Mod(block, plan_.tiles));
-  place_ = {
-      thread,
-      tile,
-      Int(0),
-      b_.Let("n_first", tile * int64_t{plan_.width()}),
-      b_.Let("k_part", cluster ? ir::Mod(block, plan_.split) : ir::FloorDiv(block, plan_.tiles)),
-      PlaceBatch(b_, g_, Int(0))};
+void SkinnyLowering::PlaceBlock(const ExprRef& block, const ExprRef& thread) {
+  place_.thread = thread;
+  place_.m = Int(0);
+  place_.batch = PlaceBatch(b_, g_, Int(0));
+  place_.part = Int(0);
+  if (plan_.split > 1) {
+    place_.part = b_.Let(
+        "k_part", plan_.cluster ? ir::Mod(block, plan_.split) : ir::FloorDiv(block, plan_.tiles));
+  }
   warp_ = b_.Let("warp", ir::FloorDiv(thread, 32));
   lane_ = b_.Let("lane", ir::Mod(thread, 32));
   first_ = b_.Let("first_step", place_.part * plan_.split_steps);
@@ -195,33 +224,77 @@ void SkinnyLowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   if (plan_.steps % plan_.split_steps != 0) {
     count_ = b_.Let("steps", ir::Min(Int(plan_.split_steps), Int(plan_.steps) - first_));
   }
+}
+
+void SkinnyLowering::PlaceTile(const ExprRef& tile) {
+  place_.tile = tile;
+  place_.n = b_.Let("n_first", tile * int64_t{plan_.outputs()});
   const int64_t column = plan_.step() * plan_.columns;
   panel_ = b_.Let("panel", ((tile * int64_t{plan_.warps} + warp_) * plan_.steps + first_) * column +
                                lane_ * int64_t{plan_.lanes});
+}
+
+// The first loads have been made if there are enough.
+void SkinnyLowering::MultiplyAll() {
   for (int i = 0; i < static_cast<int>(g_.m) * plan_.columns; ++i) {
     b_.Set(c_, Int(i), ir::Float(DType::kF32, 0));
   }
-  // The columns are constant: the first loads need not wait for the launches before this one.
-  const int64_t least = plan_.steps - (plan_.split - 1) * plan_.split_steps;
-  const bool early = least >= plan_.unroll;
-  if (early) LoadColumns(Int(0), plan_.unroll);
-  b_.AwaitInputs();
-  CopyRows();
-  b_.Barrier();
-  if (early) Multiply(Int(0), plan_.unroll);
+  if (IsEarly()) Multiply(Int(0), plan_.unroll);
   const ExprRef bulk = b_.Let("bulk", ir::FloorDiv(count_, plan_.unroll));
-  b_.For("group", Int(early ? 1 : 0), bulk, 1, [&](const ExprRef& group) {
+  b_.For("group", Int(IsEarly() ? 1 : 0), bulk, 1, [&](const ExprRef& group) {
     const ExprRef step = b_.Let("group_step", group * int64_t{plan_.unroll});
     LoadColumns(step, plan_.unroll);
     Multiply(step, plan_.unroll);
   });
-  if (plan_.unroll > 1) {
-    b_.For("k_step", bulk * int64_t{plan_.unroll}, count_, 1, [&](const ExprRef& step) {
-      LoadColumns(step, 1);
-      Multiply(step, 1);
-    });
-  }
+  if (plan_.unroll == 1) return;
+  b_.For("k_step", bulk * int64_t{plan_.unroll}, count_, 1, [&](const ExprRef& step) {
+    LoadColumns(step, 1);
+    Multiply(step, 1);
+  });
+}
+
+void SkinnyLowering::EmitBlock(const ExprRef& block, const ExprRef& thread, TileOutput& output) {
+  b_.ReleaseDependents();
+  PlaceBlock(block, thread);
+  PlaceTile(b_.Let("tile", plan_.cluster ? ir::FloorDiv(block, plan_.split)
+                                         : ir::Mod(block, plan_.grid_tiles())));
+  // The columns are constant: the first loads need not wait for the launches before this one.
+  if (IsEarly()) LoadColumns(Int(0), plan_.unroll);
+  if (normed_) normed_->Preload(thread);
+  b_.AwaitInputs();
+  CopyRows();
+  b_.Barrier();
+  if (plan_.turns > 1) return EmitTurns(output);
+  MultiplyAll();
   DepositSums();
+  b_.Barrier();
+  output.Store(sums_, place_);
+}
+
+// A block's tiles: the first loads of the next are under way while one is stored.
+void SkinnyLowering::EmitTurns(TileOutput& output) {
+  const int64_t grid = plan_.grid_tiles();
+  const ExprRef first = place_.tile;
+  const ExprRef turns =
+      plan_.tiles % grid == 0
+          ? Int(plan_.tiles / grid)
+          : b_.Let("turns", ir::FloorDiv(Int(plan_.tiles + grid - 1) - first, grid));
+  b_.For("turn", Int(0), turns, 1, [&](const ExprRef& turn) {
+    const ExprRef tile = b_.Let("this_tile", first + turn * grid);
+    PlaceTile(tile);
+    const TileOutput::Place place = place_;
+    MultiplyAll();
+    if (IsEarly()) {
+      b_.If(ir::MakeApply(ScalarOp::kLess, {turn + 1, turns}), [&] {
+        PlaceTile(b_.Let("next_tile", tile + grid));
+        LoadColumns(Int(0), plan_.unroll);
+      });
+    }
+    DepositSums();
+    b_.Barrier();
+    output.Store(sums_, place);
+    b_.Barrier();
+  });
 }
 
 }  // namespace

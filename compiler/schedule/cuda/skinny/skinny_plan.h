@@ -1,8 +1,11 @@
 // The decisions of a config of the skinny_contraction family. A value; the functions are pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "base/ceil_div.h"
+#include "compiler/schedule/cuda/tile/gpu_normed_rows.h"
 #include "compiler/schedule/cuda/tile/gpu_split.h"
 #include "compiler/schedule/cuda/tile/gpu_tile.h"
 #include "compiler/schedule/space/config.h"
@@ -20,8 +23,10 @@ struct SkinnyPlan {
   int unroll = 4;
   int split = 1;
   bool cluster = false;  // the blocks that share k are one
+  int turns = 1;         // tiles of a block, one after the other
 
   int lanes = 8;      // elements of one 16-byte load
+  int ends = 1;       // columns that an output is computed from: neighbours in a warp
   int64_t tiles = 1;  // of warps * columns columns
   int64_t steps = 1;  // of 32 * lanes elements along k
   int64_t split_steps = 1;
@@ -29,14 +34,17 @@ struct SkinnyPlan {
   KSplit k_split() const { return {split, cluster}; }
   int threads() const { return 32 * warps; }
   int width() const { return warps * columns; }
+  int outputs() const { return width() / ends; }  // of a row
   int64_t step() const { return 32 * lanes; }
   int64_t row_elements() const { return split_steps * step(); }  // of one row in shared memory
   int64_t block_bytes(const GpuContraction& g) const {
-    return 4 * g.m * (row_elements() + width() + 8);
+    return 4 * g.m * (row_elements() + width() + 8) + NormedRows::Bytes(g, threads());
   }
-  int64_t blocks() const { return split * tiles; }
+  int64_t grid_tiles() const { return CeilDiv(tiles, int64_t{turns}); }
+  int64_t blocks() const { return split * grid_tiles(); }
   int registers(const GpuContraction& g) const {
-    return 40 + 4 * unroll * columns + static_cast<int>(g.m) * columns + 2 * lanes;
+    const int products = static_cast<int>(g.m) * columns + 2 * lanes;
+    return 40 + 4 * unroll * columns + std::max(products, NormedRows::Registers(g, threads()));
   }
 };
 

@@ -52,8 +52,14 @@ std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload
 }
 
 std::optional<GpuContraction> FindGpuContractionOfFewBits(const graph::Workload& workload) {
-  const std::optional<ContractionProblem> p = FindContractionOfAnyColumns(workload);
+  const std::optional<ContractionProblem> p = FindContractionOfAnyForm(workload);
   if (!p || !p->IsPacked()) return std::nullopt;
+  return Flat(workload, *p);
+}
+
+std::optional<GpuContraction> FindGpuContractionOfAnyForm(const graph::Workload& workload) {
+  const std::optional<ContractionProblem> p = FindContractionOfAnyForm(workload);
+  if (!p || p->IsPacked() || p->of_bytes) return std::nullopt;
   return Flat(workload, *p);
 }
 

@@ -42,7 +42,9 @@ struct GpuContraction {
 };
 
 std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload);
-// The same of a product whose columns are weights of few bits.
+// The same, or a product that is not plain (ContractionProblem::IsPlain).
+std::optional<GpuContraction> FindGpuContractionOfAnyForm(const graph::Workload& workload);
+// The same of a product of any form whose columns are weights of few bits.
 std::optional<GpuContraction> FindGpuContractionOfFewBits(const graph::Workload& workload);
 
 // The operand indices of the columns, and of their scales and zeros, as far as they are weights

@@ -1,6 +1,8 @@
 #include "compiler/schedule/cuda/tile/gpu_tile_output.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 namespace mlc::schedule {
 
@@ -20,9 +22,10 @@ TileOutput::TileOutput(const graph::Workload& workload, const GpuContraction& g,
   flat_rows_ = RowsAreFlat();
   lanes_ = Lanes();
   if (shape.cluster) {
-    peers_ = b.Registers("peers", shape.sum, lanes_, shape.split);
+    peers_ = b.Registers("peers", shape.sum, lanes_, int64_t{shape.ends} * shape.split);
   } else if (shape.split > 1) {
-    parts_ = b.Workspace("parts", shape.sum, shape.tiles * shape.split * shape.bm * shape.bn);
+    parts_ = b.Workspace("parts", shape.sum,
+                         shape.tiles * shape.split * shape.bm * shape.bn * shape.ends);
     arrivals_ = b.Counter("arrivals", shape.tiles);
   }
 }
@@ -74,15 +77,14 @@ int TileOutput::Lanes() const {
   };
   for (graph::ValueId id : workload_.outputs()) see(id);
   for (graph::ValueId id : workload_.operands()) see(id);
-  const graph::ValueId anchors[] = {g_.p.anchor};
   for (int lanes = 16 / widest; lanes > 1; lanes /= 2) {
     bool fits = g_.n % lanes == 0 && shape_.bn % lanes == 0 &&
-                graph[g_.p.anchor].type.dims[static_cast<size_t>(g_.p.column_dim)] != 1;
+                graph[g_.p.ends[0]].type.dims[static_cast<size_t>(g_.p.column_dim)] != 1;
     for (size_t i = 0; fits && i < workload_.outputs().size(); ++i) {
       const graph::ValueId id = workload_.outputs()[i];
       const std::vector<int64_t> strides = graph[id].type.EffectiveStrides();
       fits = strides[static_cast<size_t>(g_.p.column_dim)] == 1 &&
-             Fused::Vectorises(workload_, id, g_.p.column_dim, lanes, anchors);
+             Fused::Vectorises(workload_, id, g_.p.column_dim, lanes, g_.p.Ends());
     }
     if (fits) return lanes;
   }
@@ -130,19 +132,20 @@ ExprRef TileOutput::SumAt(const Place& place, const Run& run) {
   return b_.Let("at", place.sums_at ? place.sums_at + at : at);
 }
 
-ExprRef TileOutput::Sum(ir::BufferId sums, const Place& place, const Run& run) {
-  const ExprRef at = SumAt(place, run);
+ExprRef TileOutput::Sum(ir::BufferId sums, const ExprRef& at, int end) {
   ExprRef sum;
   for (int s = 0; s < shape_.slices; ++s) {
-    const ExprRef value = b_.Load(sums, at + s * (shape_.bm * shape_.pitch), lanes_);
+    const int64_t offset = s * (shape_.bm * shape_.pitch) + int64_t{end} * shape_.bn;
+    const ExprRef value = b_.Load(sums, at + offset, lanes_);
     sum = sum ? ir::MakeApply(ScalarOp::kAdd, {sum, value}) : value;
   }
   return sum;
 }
 
-ExprRef TileOutput::PartAt(const Place& place, const ExprRef& part, const Run& run) const {
-  return (place.tile * int64_t{shape_.split} + part) * (int64_t{shape_.bm} * shape_.bn) +
-         run.index * int64_t{lanes_};
+ExprRef TileOutput::PartAt(const Place& place, const ExprRef& part, const Run& run, int end) const {
+  const int64_t tile = int64_t{shape_.bm} * shape_.bn;
+  return (place.tile * int64_t{shape_.split} + part) * tile + run.index * int64_t{lanes_} +
+         end * shape_.tiles * shape_.split * tile;
 }
 
 Point TileOutput::PointAt(const Place& place, const ExprRef& row, const ExprRef& column,
@@ -169,49 +172,77 @@ Point TileOutput::PointAt(const Place& place, const ExprRef& row, const ExprRef&
   return point;
 }
 
-void TileOutput::StoreRun(const Place& place, const Run& run, const ExprRef& value) {
-  fused_.StoreOutputs(PointAt(place, run.row, run.column, lanes_), {{g_.p.anchor, value}});
+void TileOutput::StoreRun(const Place& place, const Run& run, const std::vector<ExprRef>& values) {
+  std::map<graph::ValueId, ExprRef> bound;
+  for (size_t i = 0; i < values.size(); ++i) bound[g_.p.ends[i]] = values[i];
+  fused_.StoreOutputs(PointAt(place, run.row, run.column, lanes_), bound);
 }
 
 // All parts of a run are under way before the first is added. The barrier at the end keeps a
 // block's memory until the others have read it.
 void TileOutput::StoreShare(ir::BufferId sums, const Place& place) {
   if (shape_.slices > 1) {
-    ForRuns(place, 1,
-            [&](const Run& run) { b_.Store(sums, SumAt(place, run), Sum(sums, place, run)); });
+    ForRuns(place, 1, [&](const Run& run) {
+      const ExprRef at = SumAt(place, run);
+      for (int end = 0; end < shape_.ends; ++end) {
+        b_.Store(sums, SumAt(place, run) + int64_t{end} * shape_.bn, Sum(sums, at, end));
+      }
+    });
   }
   b_.ClusterBarrier();
   ForRuns(place, shape_.split, [&](const Run& run) {
     const ExprRef at = SumAt(place, run);
-    for (int s = 0; s < shape_.split; ++s) b_.LoadPeer(peers_, Int(s), sums, at, Int(s));
-    ExprRef sum = b_.Get(peers_, Int(0));
-    for (int s = 1; s < shape_.split; ++s) {
-      sum = ir::MakeApply(ScalarOp::kAdd, {sum, b_.Get(peers_, Int(s))});
+    const auto peer = [&](int end, int s) { return Int(int64_t{end} * shape_.split + s); };
+    for (int end = 0; end < shape_.ends; ++end) {
+      for (int s = 0; s < shape_.split; ++s) {
+        b_.LoadPeer(peers_, peer(end, s), sums, at + int64_t{end} * shape_.bn, Int(s));
+      }
     }
-    StoreRun(place, run, sum);
+    std::vector<ExprRef> values;
+    for (int end = 0; end < shape_.ends; ++end) {
+      ExprRef sum = b_.Get(peers_, peer(end, 0));
+      for (int s = 1; s < shape_.split; ++s) {
+        sum = ir::MakeApply(ScalarOp::kAdd, {sum, b_.Get(peers_, peer(end, s))});
+      }
+      values.push_back(sum);
+    }
+    StoreRun(place, run, values);
   });
   b_.ClusterBarrier();
 }
 
 void TileOutput::Store(ir::BufferId sums, const Place& place) {
   if (shape_.cluster) return StoreShare(sums, place);
+  const auto all = [&](const std::function<ExprRef(int)>& value) {
+    std::vector<ExprRef> values;
+    for (int end = 0; end < shape_.ends; ++end) values.push_back(value(end));
+    return values;
+  };
   if (shape_.split == 1) {
-    ForRuns(place, 1, [&](const Run& run) { StoreRun(place, run, Sum(sums, place, run)); });
+    ForRuns(place, 1, [&](const Run& run) {
+      const ExprRef at = SumAt(place, run);
+      StoreRun(place, run, all([&](int end) { return Sum(sums, at, end); }));
+    });
     return;
   }
   ForRuns(place, 1, [&](const Run& run) {
-    b_.Store(parts_, PartAt(place, place.part, run), Sum(sums, place, run));
+    const ExprRef at = SumAt(place, run);
+    for (int end = 0; end < shape_.ends; ++end) {
+      b_.Store(parts_, PartAt(place, place.part, run, end), Sum(sums, at, end));
+    }
   });
   const ExprRef last = b_.Arrive("last", arrivals_, place.tile, shape_.split);
   b_.If(ir::MakeApply(ScalarOp::kEqual, {last, Int(1)}), [&] {
     ForRuns(place, 1, [&](const Run& run) {
-      ExprRef sum;
-      for (int s = 0; s < shape_.split; ++s) {
-        const ExprRef value =
-            b_.Load(parts_, b_.Let("part_at", PartAt(place, Int(s), run)), lanes_);
-        sum = sum ? ir::MakeApply(ScalarOp::kAdd, {sum, value}) : value;
-      }
-      StoreRun(place, run, sum);
+      StoreRun(place, run, all([&](int end) {
+                 ExprRef sum;
+                 for (int s = 0; s < shape_.split; ++s) {
+                   const ExprRef value =
+                       b_.Load(parts_, b_.Let("part_at", PartAt(place, Int(s), run, end)), lanes_);
+                   sum = sum ? ir::MakeApply(ScalarOp::kAdd, {sum, value}) : value;
+                 }
+                 return sum;
+               }));
     });
   });
 }

@@ -21,6 +21,9 @@ struct TileOutputShape {
   int threads = 128;
   int64_t tiles = 1;  // of all batches
   DType sum = DType::kF32;
+  // Tiles of sums that an output is computed from (ContractionProblem::ends), side by side: `bn`
+  // columns apart, within the pitch.
+  int ends = 1;
 };
 
 class TileOutput {
@@ -49,9 +52,10 @@ class TileOutput {
   void ForRuns(const Place& place, int shares, const std::function<void(const Run&)>& body);
   void StoreShare(ir::BufferId sums, const Place& place);
   ir::ExprRef SumAt(const Place& place, const Run& run);
-  ir::ExprRef Sum(ir::BufferId sums, const Place& place, const Run& run);
-  ir::ExprRef PartAt(const Place& place, const ir::ExprRef& part, const Run& run) const;
-  void StoreRun(const Place& place, const Run& run, const ir::ExprRef& value);
+  // Of one end.
+  ir::ExprRef Sum(ir::BufferId sums, const ir::ExprRef& at, int end);
+  ir::ExprRef PartAt(const Place& place, const ir::ExprRef& part, const Run& run, int end) const;
+  void StoreRun(const Place& place, const Run& run, const std::vector<ir::ExprRef>& values);
   bool RowsAreFlat() const;
   int Lanes() const;
 
@@ -65,7 +69,7 @@ class TileOutput {
   int lanes_ = 1;            // columns of a run
   ir::BufferId parts_ = 0;
   ir::BufferId arrivals_ = 0;
-  ir::BufferId peers_ = 0;  // registers: the sums of a run, by part
+  ir::BufferId peers_ = 0;  // registers: the sums of a run, by end and part
 };
 
 }  // namespace mlc::schedule
