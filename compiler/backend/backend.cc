@@ -59,7 +59,10 @@ constexpr std::array<Backend, 2> kBackends = {{
      .rules = {.alignment = 16,
                .write_over_operands = false,
                .resizes_by_element = false,
-               .few_channels = 3},
+               .few_channels = 3,
+               // What threads hold of rows in registers.
+               .few_rows = {.rows = 4, .depth = 8192},
+               .scatters_compute = true},
      .pad_channels = true,
      .computes_masks = true,
      .multiplies_bytes = false,

@@ -149,7 +149,8 @@ Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options) {
     Report(options, pass.name, start, true, graph);
   }
   const auto start = Clock::now();
-  const Partition partition = MLC_TRY(PartitionGraph(graph, {options.fuse_residuals}));
+  const Partition partition =
+      MLC_TRY(PartitionGraph(graph, {options.fuse_residuals, options.rules}));
   Report(options, kFuseResiduals, start, partition.residuals > 0, graph);
   const Tolerances tolerances = {options.tolerance, options.rounded_tolerance};
   TaskList list = MLC_TRY(ExtractTasks(graph, partition, tolerances, options.rules));

@@ -56,7 +56,7 @@ class Extraction {
 
  private:
   void AddMember(ValueId member) {
-    Value node = graph_[member];
+    Value node = graph_[member].op == Op::kView ? AsMovement(graph_[member]) : graph_[member];
     for (size_t slot = 0; slot < node.operands.size(); ++slot) {
       ValueId& operand = node.operands[slot];
       if (operand != kNoValue) operand = Operand(graph_[member], operand);
@@ -65,6 +65,18 @@ class Extraction {
     // Values inside the task live in registers; only results have a place.
     if (!escapes_[static_cast<size_t>(member)]) node.type.strides.clear();
     local_[member] = fragment_.Add(std::move(node));
+  }
+
+  // A view inside a task: all elements in their order, or some columns of a matrix.
+  Value AsMovement(Value view) const {
+    const bool is_whole = graph_[view.operands[0]].type.NumElements() == view.type.NumElements();
+    const int64_t first = view.Int("offset");
+    view.op = is_whole ? Op::kReshape : Op::kSlice;
+    view.attrs.clear();
+    if (is_whole) return view;
+    view.attrs["starts"] = std::vector<int64_t>{0, first};
+    view.attrs["steps"] = std::vector<int64_t>{1, 1};
+    return view;
   }
 
   ValueId Operand(const Value& user, ValueId operand) {

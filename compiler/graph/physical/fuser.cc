@@ -101,9 +101,9 @@ void Fuser::Merge(ValueId producer, ValueId consumer) {
   to.insert(to.end(), from.begin(), from.end());
   std::sort(to.begin(), to.end());
   from.clear();
-  if (anchor_[static_cast<size_t>(kept)] == kNoValue) {
-    anchor_[static_cast<size_t>(kept)] = anchor_[static_cast<size_t>(gone)];
-  }
+  const ValueId anchor = anchor_[static_cast<size_t>(consumer)];
+  anchor_[static_cast<size_t>(kept)] =
+      anchor != kNoValue ? anchor : anchor_[static_cast<size_t>(producer)];
 }
 
 }  // namespace mlc::graph

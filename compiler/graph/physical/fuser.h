@@ -27,7 +27,7 @@ class Fuser {
 
   // True if one task can compute both: no third group is between them.
   bool CanMerge(ValueId producer, ValueId consumer) const;
-  // REQUIRES CanMerge().
+  // REQUIRES CanMerge(). If both have an anchor, the consumer's remains.
   void Merge(ValueId producer, ValueId consumer);
 
   const std::vector<std::vector<ValueId>>& users() const { return users_; }

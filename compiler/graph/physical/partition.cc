@@ -1,8 +1,11 @@
 #include "compiler/graph/physical/partition.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "compiler/graph/physical/cache_updates.h"
+#include "compiler/graph/physical/few_rows.h"
 #include "compiler/graph/physical/fuser.h"
 #include "compiler/graph/physical/views.h"
 
@@ -75,24 +78,85 @@ class Partitioner {
     for (ValueId id = 0; id < graph_.size(); ++id) {
       if (TakesPrologue(graph_[id])) TakeDecoding(graph_[id].operands[0], id);
       if (graph_[id].op == Op::kAttention) TakeMask(id);
+      if (IsNormOfFewRows(id)) TakeWidening(graph_[id].operands[0], id);
     }
     // Later anchors choose first: a residual add joins the later of its two producers.
     for (ValueId id = graph_.size(); id-- > 0;) {
-      if (IsAnchor(graph_[id].op) && TakesEpilogue(graph_[id].op)) GrowEpilogue(id);
+      if (!IsAnchor(graph_[id].op) || !TakesEpilogue(graph_[id].op)) continue;
+      if (IsProductOfFewRows(id)) TakeHalves(id);
+      GrowEpilogue(id);
     }
     for (ValueId id = 0; id < graph_.size(); ++id) GrowRegion(id);
     for (ValueId id = 0; id < graph_.size(); ++id) TakePrologue(id);
+    for (ValueId id = 0; id < graph_.size(); ++id) {
+      if (IsProductOfFewRows(id)) TakeNorm(id);
+      if (options_.rules.scatters_compute && IsCacheUpdate(graph_, id)) TakeUpdates(id);
+    }
     return Order();
   }
 
  private:
   const std::vector<int64_t>& DimsOf(ValueId id) const { return graph_[id].type.dims; }
+  bool IsReadOnce(ValueId id) const { return fuser_.users()[static_cast<size_t>(id)].size() == 1; }
+
+  bool IsProductOfFewRows(ValueId id) const {
+    return mlc::graph::IsProductOfFewRows(graph_, id, options_.rules.few_rows);
+  }
+  bool IsNormOfFewRows(ValueId id) const {
+    return mlc::graph::IsNormOfFewRows(graph_, id, options_.rules.few_rows);
+  }
+
+  // A cast to a wider type that the norm alone reads: what it widens is less to write and to read.
+  void TakeWidening(ValueId value, ValueId norm) {
+    const Value& node = graph_[value];
+    if (node.op != Op::kCast || IsOutput(value) || IsSource(graph_[node.operands[0]])) return;
+    if (SizeOf(graph_[node.operands[0]].type.dtype) >= SizeOf(node.type.dtype)) return;
+    if (IsReadOnce(value)) TryMerge(fuser_.GroupOf(value), fuser_.GroupOf(norm));
+  }
+
+  void TakeHalves(ValueId product) {
+    if (IsOutput(product)) return;
+    for (const ValueId view : HalvesOf(graph_, fuser_, product)) {
+      fuser_.Merge(fuser_.GroupOf(product), fuser_.GroupOf(view));
+      halved_[product] = view;
+    }
+  }
+
+  // The norm of the product's rows with its epilogue, if nothing else reads it.
+  void TakeNorm(ValueId product) {
+    const ValueId rows = graph_[product].operands[0];
+    if (IsSource(graph_[rows])) return;
+    const ValueId producer = fuser_.GroupOf(rows);
+    const ValueId consumer = fuser_.GroupOf(product);
+    const ValueId norm = fuser_.Anchor(producer);
+    if (norm == kNoValue || !IsNormOfFewRows(norm) || DimsOf(rows) != DimsOf(norm)) return;
+    if (fuser_.Results(producer) != std::vector<ValueId>{rows} || HasOutput(producer)) return;
+    if (fuser_.Readers(producer) != std::vector<ValueId>{consumer}) return;
+    if (ReadOnlyAsPrologue(rows, product)) TryMerge(producer, consumer);
+  }
+
+  // What computes the update of a cache, and small values beside it.
+  void TakeUpdates(ValueId scatter) {
+    for (const ValueId group : UpdatesOf(graph_, fuser_, scatter)) {
+      TryMerge(group, fuser_.GroupOf(scatter));
+    }
+    for (ValueId id = 0; id < graph_.size(); ++id) {
+      if (IsSource(graph_[id]) || fuser_.GroupOf(id) != id) continue;
+      if (IsBeside(graph_, fuser_, id, scatter)) TryMerge(id, fuser_.GroupOf(scatter));
+    }
+  }
+
+  // Of what an epilogue computes.
+  const std::vector<int64_t>& EpilogueDims(ValueId anchor) const {
+    const auto halved = halved_.find(anchor);
+    return DimsOf(halved == halved_.end() ? anchor : halved->second);
+  }
 
   void GrowEpilogue(ValueId anchor) {
     for (ValueId id = anchor + 1; id < graph_.size(); ++id) {
       const ValueId group = fuser_.GroupOf(anchor);
       const Value& node = graph_[id];
-      if (!IsPointwise(node) || node.type.dims != DimsOf(anchor)) continue;
+      if (!IsPointwise(node) || node.type.dims != EpilogueDims(anchor)) continue;
       if (fuser_.Anchor(fuser_.GroupOf(id)) != kNoValue) continue;
       const bool reads = std::any_of(
           node.operands.begin(), node.operands.end(),
@@ -109,16 +173,11 @@ class Partitioner {
   // Takes a mask that follows from the places of its elements: kernels compute it faster than they
   // read it, or even know which keys it hides.
   void TakeMask(ValueId attention) {
-    constexpr size_t kMask = 3;
     const std::vector<ValueId>& operands = graph_[attention].operands;
-    if (operands.size() <= kMask || operands[kMask] == kNoValue) return;
-    const ValueId mask = operands[kMask];
-    const Value& node = graph_[mask];
-    if (node.op != Op::kTrilu || graph_[node.operands[0]].op != Op::kConstant || IsOutput(mask)) {
-      return;
-    }
-    if (!graph_[node.operands[0]].Has("value")) return;
-    if (fuser_.users()[static_cast<size_t>(mask)].size() != 1) return;
+    const ValueId mask = operands.size() > 3 ? operands[3] : kNoValue;
+    if (mask == kNoValue || IsOutput(mask) || graph_[mask].op != Op::kTrilu) return;
+    const Value& number = graph_[graph_[mask].operands[0]];
+    if (number.op != Op::kConstant || !number.Has("value") || !IsReadOnce(mask)) return;
     TryMerge(fuser_.GroupOf(mask), fuser_.GroupOf(attention));
   }
 
@@ -134,8 +193,8 @@ class Partitioner {
         return;
       }
       flops += node.op == Op::kPointwise ? InfoOf(node.scalar).flops : 1;
-      const bool alone = fuser_.users()[static_cast<size_t>(at)].size() == 1 &&
-                         fuser_.Members(fuser_.GroupOf(at)).size() == 1 && !IsOutput(at);
+      const bool alone =
+          IsReadOnce(at) && fuser_.Members(fuser_.GroupOf(at)).size() == 1 && !IsOutput(at);
       if (!IsPointwise(node) || !alone || flops > kTrivialFlops || DimsOf(at) != DimsOf(value)) {
         return;
       }
@@ -305,6 +364,7 @@ class Partitioner {
   const Graph& graph_;
   const PartitionOptions& options_;
   Fuser fuser_;
+  std::map<ValueId, ValueId> halved_;  // by product: one of the halves of its columns
   int residuals_ = 0;
 };
 

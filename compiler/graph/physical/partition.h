@@ -1,14 +1,17 @@
 // Cuts a lowered graph into tasks. Greedy, with legality: a task has at most one anchor
 // (contraction, attention, window, reduction, softmax, norm); the pointwise nodes after it over the
 // same dims join it; row kernels and pooling take the pointwise nodes before them; what is left
-// forms pointwise tasks, whose movement nodes read from outside only. Tasks never form a cycle.
-// Deterministic; pure.
+// forms pointwise tasks, whose movement nodes read from outside only. Where the device has kernels
+// for it, a product of few rows takes the norm of its rows, too, and nodes that combine two halves
+// of its columns; a scatter into a cache takes its updates, and pointwise values beside
+// them. Tasks never form a cycle. Deterministic; pure.
 #pragma once
 
 #include <vector>
 
 #include "base/status.h"
 #include "compiler/graph/graph.h"
+#include "compiler/graph/physical/place_rules.h"
 
 namespace mlc::graph {
 
@@ -21,6 +24,7 @@ struct PartitionOptions {
   // If true, a sum with a tensor of another task joins the product or convolution before it.
   // Otherwise pointwise tasks compute such sums, and norms and reductions that read nothing else.
   bool fuse_residuals = true;
+  PlaceRules rules;  // few_rows and scatters_compute
 };
 
 struct Partition {

@@ -1,9 +1,16 @@
-// The requirements of a device on the memory of operands and results. A value.
+// The requirements of a device on the memory of operands and results, and what its kernels compute
+// beside a product. Values.
 #pragma once
 
 #include <cstdint>
 
 namespace mlc::graph {
+
+// Products of few rows with constant columns whose kernels compute more than an epilogue.
+struct FewRows {
+  int64_t rows = 0;   // at most; 0: there are no such kernels
+  int64_t depth = 0;  // of a row that is a norm, at most
+};
 
 struct PlaceRules {
   // Operands and results start at multiples of this many bytes from an aligned base; 1: anywhere.
@@ -18,6 +25,9 @@ struct PlaceRules {
   // Values keep the order in memory of what they are computed from, unless another one is better.
   // In a model that takes ranges, a length that varies is then outermost in more of them.
   bool keeps_order = false;
+  FewRows few_rows;
+  // Kernels of scatters compute their updates, and pointwise values beside them.
+  bool scatters_compute = false;
 };
 
 }  // namespace mlc::graph

@@ -70,7 +70,8 @@ TEST_P(ProgramProperty, MeansWhatTheGraphMeans) {
 // be fused or not.
 TEST_P(ProgramProperty, KeepsTheRulesOfPlaces) {
   PhysicalOptions options;
-  options.rules = {16, false};
+  options.rules.alignment = 16;
+  options.rules.write_over_operands = false;
   for (uint64_t i = 0; i < 100; ++i) {
     const uint64_t seed = GetParam() * 100 + i;
     const Graph graph = RandomGraph(seed);
