@@ -70,6 +70,13 @@ bool IsNormOfFewRows(const Graph& graph, ValueId id, const FewRows& few) {
   return is_rms && !has_bias && node.type.dims[0] <= few.rows && node.type.dims[1] <= few.depth;
 }
 
+ValueId WidenedRowsOf(const Graph& graph, ValueId norm) {
+  const ValueId rows = graph[norm].operands[0];
+  const Value& node = graph[rows];
+  if (node.op != Op::kCast || IsSource(graph[node.operands[0]])) return kNoValue;
+  return SizeOf(graph[node.operands[0]].type.dtype) < SizeOf(node.type.dtype) ? rows : kNoValue;
+}
+
 std::vector<ValueId> HalvesOf(const Graph& graph, const Fuser& fuser, ValueId product) {
   const std::vector<ValueId> views = fuser.users()[static_cast<size_t>(product)];
   if (views.size() != 2 || views[0] == views[1]) return {};

@@ -15,6 +15,9 @@ namespace mlc::graph {
 bool IsProductOfFewRows(const Graph& graph, ValueId id, const FewRows& few);
 // An RMS norm of such rows, without a bias.
 bool IsNormOfFewRows(const Graph& graph, ValueId id, const FewRows& few);
+// What the norm normalises, if it is a cast to a wider type of a value that a kernel computes: what
+// it widens is less to write and to read. Else kNoValue.
+ValueId WidenedRowsOf(const Graph& graph, ValueId norm);
 // The two views that alone read the product, one of its first columns and one of the others, if
 // pointwise nodes of the views' dims alone read them and belong to no other anchor; else empty.
 // REQUIRES: IsProductOfFewRows().

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/graph/physical/cache_updates.h"
+#include "compiler/graph/physical/computed_mask.h"
 #include "compiler/graph/physical/few_rows.h"
 #include "compiler/graph/physical/fuser.h"
 #include "compiler/graph/physical/views.h"
@@ -77,8 +78,8 @@ class Partitioner {
   Result<Partition> Run() {
     for (ValueId id = 0; id < graph_.size(); ++id) {
       if (TakesPrologue(graph_[id])) TakeDecoding(graph_[id].operands[0], id);
-      if (graph_[id].op == Op::kAttention) TakeMask(id);
-      if (IsNormOfFewRows(id)) TakeWidening(graph_[id].operands[0], id);
+      if (graph_[id].op == Op::kAttention) TakeSource(ComputedMaskOf(graph_, id), id);
+      if (IsNormOfFewRows(id)) TakeSource(WidenedRowsOf(graph_, id), id);
     }
     // Later anchors choose first: a residual add joins the later of its two producers.
     for (ValueId id = graph_.size(); id-- > 0;) {
@@ -97,21 +98,12 @@ class Partitioner {
 
  private:
   const std::vector<int64_t>& DimsOf(ValueId id) const { return graph_[id].type.dims; }
-  bool IsReadOnce(ValueId id) const { return fuser_.users()[static_cast<size_t>(id)].size() == 1; }
 
   bool IsProductOfFewRows(ValueId id) const {
     return mlc::graph::IsProductOfFewRows(graph_, id, options_.rules.few_rows);
   }
   bool IsNormOfFewRows(ValueId id) const {
     return mlc::graph::IsNormOfFewRows(graph_, id, options_.rules.few_rows);
-  }
-
-  // A cast to a wider type that the norm alone reads: what it widens is less to write and to read.
-  void TakeWidening(ValueId value, ValueId norm) {
-    const Value& node = graph_[value];
-    if (node.op != Op::kCast || IsOutput(value) || IsSource(graph_[node.operands[0]])) return;
-    if (SizeOf(graph_[node.operands[0]].type.dtype) >= SizeOf(node.type.dtype)) return;
-    if (IsReadOnce(value)) TryMerge(fuser_.GroupOf(value), fuser_.GroupOf(norm));
   }
 
   void TakeHalves(ValueId product) {
@@ -170,15 +162,11 @@ class Partitioner {
     }
   }
 
-  // Takes a mask that follows from the places of its elements: kernels compute it faster than they
-  // read it, or even know which keys it hides.
-  void TakeMask(ValueId attention) {
-    const std::vector<ValueId>& operands = graph_[attention].operands;
-    const ValueId mask = operands.size() > 3 ? operands[3] : kNoValue;
-    if (mask == kNoValue || IsOutput(mask) || graph_[mask].op != Op::kTrilu) return;
-    const Value& number = graph_[graph_[mask].operands[0]];
-    if (number.op != Op::kConstant || !number.Has("value") || !IsReadOnce(mask)) return;
-    TryMerge(fuser_.GroupOf(mask), fuser_.GroupOf(attention));
+  // Takes a value that only `reader` reads and better computes than reads.
+  void TakeSource(ValueId value, ValueId reader) {
+    if (value == kNoValue || IsOutput(value)) return;
+    if (fuser_.users()[static_cast<size_t>(value)].size() != 1) return;
+    TryMerge(fuser_.GroupOf(value), fuser_.GroupOf(reader));
   }
 
   // Takes what turns codes of bytes into `value`, which `reader` alone reads: codes are less to
@@ -193,8 +181,8 @@ class Partitioner {
         return;
       }
       flops += node.op == Op::kPointwise ? InfoOf(node.scalar).flops : 1;
-      const bool alone =
-          IsReadOnce(at) && fuser_.Members(fuser_.GroupOf(at)).size() == 1 && !IsOutput(at);
+      const bool alone = fuser_.users()[static_cast<size_t>(at)].size() == 1 &&
+                         fuser_.Members(fuser_.GroupOf(at)).size() == 1 && !IsOutput(at);
       if (!IsPointwise(node) || !alone || flops > kTrivialFlops || DimsOf(at) != DimsOf(value)) {
         return;
       }
