@@ -164,17 +164,17 @@ struct Mma {
   int part = 0;
 };
 // Begins c += a * b, or c = a * b, for 64 rows of a and `columns` (8 to 256 by 8) rows of b, along
-// 128 bytes of k (64 elements of f16 or bf16, 32 of f32 as tf32: the unit ignores the low 13 bits),
-// both in shared memory, on the matrix units of a warpgroup of 128 threads (PTX wgmma). From an
-// index aligned to 1024 bytes on, each row takes 128 bytes; the 16-byte piece p of row r lies where
-// piece p ^ (r % 8) would. Every thread that wrote them has fenced them, and has written no shared
-// memory since. c: f32, 4 lanes; register c_index + j holds columns 8 * j to 8 * j + 7. Of
-// registers, warp w holds rows 16 * w to 16 * w + 15, as mma does. An a may be in registers
-// instead: a_index + i holds k 8 * i to 8 * i + 7, 4 lanes; of f32 a fragment of mma, of f16 and
-// bf16 as c lies. A b of f16 or bf16 may lie across k: 64 rows are the steps of k, in blocks of 64
-// columns, `across` elements from one block to the next. A kWaitProducts that covers it ends the
-// product: before, a and b may not be written, nor c touched but by another product. Devices of
-// arch sm_90a only.
+// 128 bytes of k (64 elements of f16 or bf16, 128 of float8 of both types, 32 of f32 as tf32: the
+// unit ignores the low 13 bits), both in shared memory, on the matrix units of a warpgroup of 128
+// threads (PTX wgmma). From an index aligned to 1024 bytes on, each row takes 128 bytes; the
+// 16-byte piece p of row r lies where piece p ^ (r % 8) would. Every thread that wrote them has
+// fenced them, and has written no shared memory since. c: f32, 4 lanes; register c_index + j holds
+// columns 8 * j to 8 * j + 7. Of registers, warp w holds rows 16 * w to 16 * w + 15, as mma does.
+// An a other than float8 may be in registers: a_index + i holds k 8 * i to 8 * i + 7, 4 lanes; of
+// f32 a fragment of mma, of f16 and bf16 as c lies. A b of f16 or bf16 may lie across k: 64 rows
+// are the steps of k, in blocks of 64 columns, `across` elements from one block to the next. A
+// kWaitProducts that covers it ends the product: before, a and b may not be written, nor c touched
+// but by another product. Devices of arch sm_90a only; they cut sums of float8 to 14 bits.
 struct WarpgroupMma {
   BufferId c;
   ExprRef c_index;

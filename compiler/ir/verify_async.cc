@@ -76,8 +76,9 @@ Status AsyncVerifier::Check(const CopyTensor& copy, int depth) const {
   const std::string what = "tensor copy of '" + from.name + "'";
   MLC_TRY(expressions_.CheckIndex(copy.row, "row of '" + from.name + "'", depth));
   MLC_TRY(expressions_.CheckIndex(copy.k, "position of '" + from.name + "'", depth));
-  if (from.dtype != DType::kF16 && from.dtype != DType::kBF16 && from.dtype != DType::kF32) {
-    return scope_.Bad(what + " is not of f16, bf16 or f32");
+  if (from.dtype != DType::kF16 && from.dtype != DType::kBF16 && from.dtype != DType::kF32 &&
+      !IsFloat8(from.dtype)) {
+    return scope_.Bad(what + " is not of f16, bf16, f32 or float8");
   }
   if (copy.box < 1 || copy.box > kMaxBox) return scope_.Bad(what + " is not of 1 to 256 rows");
   const int64_t size = SizeOf(from.dtype);

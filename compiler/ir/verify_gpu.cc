@@ -228,9 +228,11 @@ Status GpuVerifier::Check(const WarpgroupMma& mma, int depth) const {
     return scope_.Bad(what + " is not from shared memory");
   }
   if (c.dtype != DType::kF32 || c.lanes != 4) return scope_.Bad(what + " does not sum in f32x4");
-  if (a.dtype != b.dtype || !IsMatrixOperand(a.dtype)) {
-    return scope_.Bad(what + " takes two f16, bf16 or f32");
+  const bool alike = a.dtype == b.dtype && IsMatrixOperand(a.dtype);
+  if (!alike && !(IsFloat8(a.dtype) && IsFloat8(b.dtype))) {
+    return scope_.Bad(what + " takes two f16, bf16 or f32, or float8");
   }
+  if (in_registers && IsFloat8(a.dtype)) return scope_.Bad(what + " takes float8 from registers");
   if (in_registers && a.lanes != 4) return scope_.Bad(what + " takes registers of 4 lanes alone");
   constexpr int kChunk = 64;  // columns, and rows, of a block that lies across k
   if (mma.across != 0 &&

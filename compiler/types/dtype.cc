@@ -58,5 +58,6 @@ int BitsOf(DType dtype) { return RowOf(dtype).bits; }
 bool IsFloat(DType dtype) { return RowOf(dtype).kind == Kind::kFloat; }
 bool IsUnsigned(DType dtype) { return RowOf(dtype).kind == Kind::kUnsigned; }
 bool IsSmall(DType dtype) { return RowOf(dtype).is_small; }
+bool IsFloat8(DType dtype) { return dtype == DType::kF8E4M3Fn || dtype == DType::kF8E5M2; }
 
 }  // namespace mlc

@@ -24,7 +24,8 @@ enum class DType : uint8_t {
   kU16,
   kU32,
   kU64,
-  // The rest are small: they are moved and converted, and no arithmetic is done in them.
+  // The rest are small: they are moved and converted, and no arithmetic is done in them but
+  // products of float8 values (IsFloat8).
   kI4,
   kU4,
   kI2,
@@ -52,5 +53,7 @@ bool IsFloat(DType dtype);
 bool IsUnsigned(DType dtype);
 // Integers of 2 and 4 bits, and floats of 4 and 8 bits.
 bool IsSmall(DType dtype);
+// f8e4m3fn and f8e5m2: the floats of 8 bits that GPUs compute with.
+bool IsFloat8(DType dtype);
 
 }  // namespace mlc

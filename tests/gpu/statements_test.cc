@@ -85,7 +85,7 @@ class GpuStatements : public ::testing::Test {
 TEST_F(GpuStatements, CopiesBringWhatTheInterpreterSays) {
   for (const AsyncProduct& product : ir::AsyncProducts()) {
     SCOPED_TRACE(product.name);
-    Param a(product.dtype, product.Rows()), b(product.dtype, product.Columns());
+    Param a(product.dtype, product.Rows()), b(product.of_columns(), product.Columns());
     const std::vector<double> results = product.Results();
     Param c(DType::kF32, results.size());
     const Status status = Run(product.Text(), a, b, c);
@@ -107,7 +107,7 @@ TEST_F(GpuStatements, WaitWithoutAnArrivalTraps) {
   const size_t at = text.find(arrival);
   ASSERT_NE(at, std::string::npos);
   text.erase(at, arrival.size());
-  Param a(product.dtype, product.Rows()), b(product.dtype, product.Columns());
+  Param a(product.dtype, product.Rows()), b(product.of_columns(), product.Columns());
   Param c(DType::kF32, product.Results().size());
   const Status status = Run(text, a, b, c);
   EXPECT_EQ(status.code(), StatusCode::kAborted) << status.ToString();

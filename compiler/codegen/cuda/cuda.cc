@@ -14,7 +14,8 @@ Result<CudaSource> PrintCuda(const ir::Kernel& kernel, const target::Target& tar
   }
   MLC_TRY(kernel.Verify());
   for (const ir::Buffer& buffer : kernel.buffers) {
-    if (IsSmall(buffer.dtype) || (IsUnsigned(buffer.dtype) && buffer.dtype != DType::kU8)) {
+    const bool is_small = IsSmall(buffer.dtype) && !IsFloat8(buffer.dtype);
+    if (is_small || (IsUnsigned(buffer.dtype) && buffer.dtype != DType::kU8)) {
       return Unimplemented("kernel '" + kernel.name + "': kernels for GPUs do not have the type " +
                            std::string(ToText(buffer.dtype)) +
                            ": compile the model for a CPU, or cast its inputs to another type");

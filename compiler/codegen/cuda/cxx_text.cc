@@ -162,6 +162,8 @@ std::string_view StorageType(DType dtype) {
       return "signed char";
     case DType::kU8:
     case DType::kBool:
+    case DType::kF8E4M3Fn:
+    case DType::kF8E5M2:
       return "unsigned char";
     case DType::kI16:
       return "short";
@@ -179,6 +181,8 @@ std::string_view ValueType(DType dtype) {
     case DType::kF32:
     case DType::kF16:
     case DType::kBF16:
+    case DType::kF8E4M3Fn:
+    case DType::kF8E5M2:
       return "float";
     case DType::kF64:
       return "double";

@@ -48,7 +48,7 @@ std::string WithValue(std::string_view code, std::string_view name, int64_t valu
 Text IntText(int64_t value, bool wide);
 Text FloatText(double value, bool is_double);
 
-// The type in memory: f16 and bf16 are unsigned short, bool is unsigned char.
+// The type in memory: f16 and bf16 are unsigned short, bool and float8 unsigned char.
 std::string_view StorageType(DType dtype);
 // The type in computations: narrow floats are float, i64 is long long, other integers int.
 std::string_view ValueType(DType dtype);

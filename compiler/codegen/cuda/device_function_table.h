@@ -15,6 +15,7 @@ struct DeviceFunction {
 };
 
 const std::vector<DeviceFunction>& ScalarDeviceFunctions();
+const std::vector<DeviceFunction>& Float8DeviceFunctions();
 const std::vector<DeviceFunction>& UnpackDeviceFunctions();
 const std::vector<DeviceFunction>& WarpDeviceFunctions();
 const std::vector<DeviceFunction>& AsyncDeviceFunctions();

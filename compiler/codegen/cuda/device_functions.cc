@@ -23,6 +23,7 @@ constexpr VectorType kVectorTypes[] = {{"float", "float", "F32x"},
 std::vector<const DeviceFunction*> AllRows() {
   std::vector<const DeviceFunction*> rows;
   for (const DeviceFunction& row : ScalarDeviceFunctions()) rows.push_back(&row);
+  for (const DeviceFunction& row : Float8DeviceFunctions()) rows.push_back(&row);
   for (const DeviceFunction& row : UnpackDeviceFunctions()) rows.push_back(&row);
   for (const DeviceFunction& row : WarpDeviceFunctions()) rows.push_back(&row);
   for (const DeviceFunction& row : AsyncDeviceFunctions()) rows.push_back(&row);

@@ -4,6 +4,35 @@
 
 namespace mlc::codegen {
 
+namespace {
+
+// Functions of lanes that are packed into words.
+struct LaneFunctions {
+  const char* lane;
+  const char* pack;
+};
+
+LaneFunctions LaneFunctionsOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return {"F16Lane", "PackF16"};
+    case DType::kBF16:
+      return {"BF16Lane", "PackBF16"};
+    case DType::kF8E4M3Fn:
+      return {"F8E4M3Lane", "PackF8E4M3"};
+    case DType::kF8E5M2:
+      return {"F8E5M2Lane", "PackF8E5M2"};
+    case DType::kI16:
+      return {"I16Lane", "PackI16"};
+    case DType::kI8:
+      return {"I8Lane", "PackBytes"};
+    default:
+      return {"U8Lane", "PackBytes"};
+  }
+}
+
+}  // namespace
+
 void LanePrinter::Forget() {
   ready_.clear();
   raw_.clear();
@@ -22,11 +51,7 @@ Text LanePrinter::LaneOf(const std::string& array, const Text& first, const Lane
     const Text at = at_start ? Text{"L"} : Infix(first, "+", Text{"L"}, Precedence::kAdd);
     return operators_.FromStorage(dtype, Text{array + "[" + at.text + "]"});
   }
-  const char* function = dtype == DType::kF16    ? "F16Lane"
-                         : dtype == DType::kBF16 ? "BF16Lane"
-                         : dtype == DType::kI16  ? "I16Lane"
-                         : dtype == DType::kI8   ? "I8Lane"
-                                                 : "U8Lane";
+  const char* function = LaneFunctionsOf(dtype).lane;
   const std::string words = at_start ? array : "&" + array + "[" + first.text + "]";
   const Text lane = Call(scope_.functions.Use(function), Text{words}, Text{"L"});
   return dtype == DType::kBool ? Infix(lane, "!=", Text{"0"}, Precedence::kEqual) : lane;
@@ -132,10 +157,7 @@ void LanePrinter::PackWords(const ir::ExprRef& e, const std::string& array, cons
       is_float && cast != nullptr && ValueType(cast->value->type.dtype) == "float";
   const std::string values = Values(from_float ? cast->value : e);
   Loop(0, words, [&] {
-    const char* function = dtype == DType::kF16    ? "PackF16"
-                           : dtype == DType::kBF16 ? "PackBF16"
-                           : dtype == DType::kI16  ? "PackI16"
-                                                   : "PackBytes";
+    const char* function = LaneFunctionsOf(dtype).pack;
     const int lanes = 4 / SizeOf(dtype);
     std::string text =
         array + "[" + at + "] = " + std::string(scope_.functions.Use(function)) + "(";

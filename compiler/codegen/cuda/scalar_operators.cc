@@ -1,5 +1,6 @@
 #include "compiler/codegen/cuda/scalar_operators.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,28 @@ namespace mlc::codegen {
 namespace {
 
 bool IsNarrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
+// The functions of a float that is narrower than what computes with it.
+struct NarrowFunctions {
+  const char* round;
+  const char* to_float;
+  const char* bits;
+};
+
+std::optional<NarrowFunctions> FunctionsOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return NarrowFunctions{"RoundF16", "F16ToFloat", "F16Bits"};
+    case DType::kBF16:
+      return NarrowFunctions{"RoundBF16", "BF16ToFloat", "BF16Bits"};
+    case DType::kF8E4M3Fn:
+      return NarrowFunctions{"RoundF8E4M3", "F8E4M3ToFloat", "F8E4M3Bits"};
+    case DType::kF8E5M2:
+      return NarrowFunctions{"RoundF8E5M2", "F8E5M2ToFloat", "F8E5M2Bits"};
+    default:
+      return std::nullopt;
+  }
+}
 
 // Functions of the language are in lower case.
 bool IsDeviceFunction(std::string_view name) { return name[0] >= 'A' && name[0] <= 'Z'; }
@@ -81,9 +104,8 @@ Text Chosen(const std::vector<Text>& args) {
 }
 
 Text ScalarOperators::Rounded(DType dtype, const Text& value) {
-  if (dtype == DType::kF16) return Call(functions_.Use("RoundF16"), value);
-  if (dtype == DType::kBF16) return Call(functions_.Use("RoundBF16"), value);
-  return value;
+  const std::optional<NarrowFunctions> functions = FunctionsOf(dtype);
+  return functions ? Call(functions_.Use(functions->round), value) : value;
 }
 
 Text ScalarOperators::Apply(ScalarOp op, DType dtype, const std::vector<Text>& args) {
@@ -180,6 +202,8 @@ Text ScalarOperators::Convert(DType from, DType to, const Text& value) {
   if (IsFloat(from) && IsFloat(to)) {
     if (to == DType::kF64) return CastTo("double", value);
     if (from_double && to == DType::kF16) return Call(functions_.Use("RoundDoubleToF16"), value);
+    // Rounded once: a float that is odd where it is not exact rounds as the double does.
+    if (from_double && IsFloat8(to)) return Rounded(to, Call(functions_.Use("OddFloat"), value));
     return Rounded(to, from_double ? CastTo("float", value) : value);
   }
   if (to == DType::kBool) {
@@ -199,16 +223,15 @@ Text ScalarOperators::Convert(DType from, DType to, const Text& value) {
 }
 
 Text ScalarOperators::FromStorage(DType dtype, const Text& raw) {
-  if (dtype == DType::kF16) return Call(functions_.Use("F16ToFloat"), raw);
-  if (dtype == DType::kBF16) return Call(functions_.Use("BF16ToFloat"), raw);
+  const std::optional<NarrowFunctions> functions = FunctionsOf(dtype);
+  if (functions) return Call(functions_.Use(functions->to_float), raw);
   if (dtype == DType::kBool) return Infix(raw, "!=", Text{"0"}, Precedence::kEqual);
   return raw;
 }
 
 Text ScalarOperators::ToStorage(DType dtype, const Text& value) {
-  if (dtype == DType::kF16) return Call(functions_.Use("F16Bits"), value);
-  if (dtype == DType::kBF16) return Call(functions_.Use("BF16Bits"), value);
-  return value;
+  const std::optional<NarrowFunctions> functions = FunctionsOf(dtype);
+  return functions ? Call(functions_.Use(functions->bits), value) : value;
 }
 
 }  // namespace mlc::codegen

@@ -126,7 +126,7 @@ Text ScalarPrinter::Element(ir::BufferId buffer, const Text& index) const {
 
 Text ScalarPrinter::StorageOf(const ir::ExprRef& e) {
   const DType dtype = e->type.dtype;
-  const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
+  const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16 || IsFloat8(dtype);
   if (!narrow) return Scalar(e);
   if (const auto* load = std::get_if<ir::Load>(&e->node);
       load != nullptr && load->mask == nullptr) {

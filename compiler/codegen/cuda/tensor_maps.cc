@@ -44,6 +44,9 @@ int64_t TensorMapBytes(const ir::For& phase) {
   return blocks == nullptr ? 0 : count * blocks->value * kTensorMapBytes;
 }
 
-int TensorMapType(DType dtype) { return dtype == DType::kF16 ? 6 : dtype == DType::kBF16 ? 10 : 7; }
+int TensorMapType(DType dtype) {
+  if (IsFloat8(dtype)) return 0;  // as bytes
+  return dtype == DType::kF16 ? 6 : dtype == DType::kBF16 ? 10 : 7;
+}
 
 }  // namespace mlc::codegen

@@ -148,8 +148,9 @@ void WarpStatementPrinter::Print(const ir::Mma& mma) {
 void WarpStatementPrinter::Print(const ir::WarpgroupMma& mma) {
   expressions_.Begin({mma.c_index, mma.a_index, mma.b_index});
   const bool from_registers = scope_.BufferOf(mma.a).scope == ir::Scope::kRegister;
-  const std::string function = scope_.functions.UseWarpgroupMma(
-      {scope_.BufferOf(mma.a).dtype, mma.columns, from_registers, mma.adds, mma.across});
+  const std::string function =
+      scope_.functions.UseWarpgroupMma({scope_.BufferOf(mma.a).dtype, scope_.BufferOf(mma.b).dtype,
+                                        mma.columns, from_registers, mma.adds, mma.across});
   const Text c = scalars_.RegisterPlace(mma.c, mma.c_index);
   const Text a = from_registers ? scalars_.RegisterPlace(mma.a, mma.a_index)
                                 : scalars_.Place(mma.a, mma.a_index);

@@ -8,8 +8,23 @@ namespace {
 
 constexpr int kSteps = 4;
 
-std::string_view NameOf(DType dtype) {
-  return dtype == DType::kF16 ? "F16" : dtype == DType::kBF16 ? "BF16" : "Tf32";
+struct TypeNames {
+  std::string_view function, instruction;
+};
+
+TypeNames NamesOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return {"F16", "f16"};
+    case DType::kBF16:
+      return {"BF16", "bf16"};
+    case DType::kF8E4M3Fn:
+      return {"F8E4M3", "e4m3"};
+    case DType::kF8E5M2:
+      return {"F8E5M2", "e5m2"};
+    default:
+      return {"Tf32", "tf32"};
+  }
 }
 
 // "%first, %first+1, ...", broken into lines of the text.
@@ -33,8 +48,11 @@ void AddOperand(std::string* list, const std::string& operand) {
 
 std::string WarpgroupMmaName(const WarpgroupMmaShape& shape) {
   return std::string(shape.adds ? "WarpgroupMma" : "WarpgroupMul") +
-         (shape.from_registers ? "Registers" : "") + std::string(NameOf(shape.dtype)) + "x" +
-         std::to_string(shape.columns) +
+         (shape.from_registers ? "Registers" : "") + std::string(NamesOf(shape.dtype).function) +
+         (shape.columns_dtype == shape.dtype
+              ? ""
+              : "By" + std::string(NamesOf(shape.columns_dtype).function)) +
+         "x" + std::to_string(shape.columns) +
          (shape.across > 0 ? "Across" + std::to_string(shape.across) : "");
 }
 
@@ -44,12 +62,14 @@ std::string WarpgroupMmaName(const WarpgroupMmaShape& shape) {
 // as operands.
 std::string WarpgroupMmaDefinition(const WarpgroupMmaShape& shape) {
   const bool wide = shape.dtype == DType::kF32;
-  const std::string type = wide ? "tf32" : shape.dtype == DType::kF16 ? "f16" : "bf16";
+  const bool halves = SizeOf(shape.dtype) == 2;
+  const std::string types = "." + std::string(NamesOf(shape.dtype).instruction) + "." +
+                            std::string(NamesOf(shape.columns_dtype).instruction);
   const int sums = shape.columns / 2;
   const int of_a = shape.from_registers ? 4 : 1;  // operands of a step
   const std::string instruction = "wgmma.mma_async.sync.aligned.m64n" +
-                                  std::to_string(shape.columns) + "k" + (wide ? "8" : "16") +
-                                  ".f32." + type + "." + type + " {";
+                                  std::to_string(shape.columns) + "k" +
+                                  std::to_string(32 / SizeOf(shape.dtype)) + ".f32" + types + " {";
   const std::string columns =
       "B = TileDescriptor(b)" +
       (shape.across > 0 ? " + (" + std::to_string(shape.across * 2 / 16 - 1) + "ull << 16)" : "");
@@ -69,8 +89,8 @@ std::string WarpgroupMmaDefinition(const WarpgroupMmaShape& shape) {
             (shape.from_registers ? "{" + Operands(a, of_a) + "}" : "%" + std::to_string(a)) +
             ", %" + std::to_string(a + of_a) + (shape.adds || step > 0 ? ", Add" : ", Set") +
             // Whether 16-bit operands in memory lie across k.
-            ", 1, 1" + (wide || shape.from_registers ? "" : ", 0") +
-            (wide               ? ""
+            ", 1, 1" + (!halves || shape.from_registers ? "" : ", 0") +
+            (!halves            ? ""
              : shape.across > 0 ? ", 1"
                                 : ", 0") +
             "; \"\n";

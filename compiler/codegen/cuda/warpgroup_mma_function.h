@@ -8,7 +8,8 @@
 namespace mlc::codegen {
 
 struct WarpgroupMmaShape {
-  DType dtype = DType::kF16;
+  DType dtype = DType::kF16;          // of a
+  DType columns_dtype = DType::kF16;  // of b
   int columns = 64;
   bool from_registers = false;  // a
   bool adds = true;

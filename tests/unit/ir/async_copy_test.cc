@@ -28,7 +28,7 @@ struct Trial {
 };
 
 Trial Interpreted(const AsyncProduct& product, const std::string& text) {
-  Param a(product.dtype, product.Rows()), b(product.dtype, product.Columns());
+  Param a(product.dtype, product.Rows()), b(product.of_columns(), product.Columns());
   Trial run{Param(DType::kF32, product.Results().size()), {}};
   run.status = RunText(text, {a.bytes(), b.bytes(), run.c.bytes()});
   return run;

@@ -55,9 +55,11 @@ std::string Copy(const AsyncProduct& p, bool matrix, const char* to, const char*
 }
 
 std::string Declarations(const AsyncProduct& p) {
-  const std::string type(ToText(p.dtype)), stages = Number(p.stages);
+  const std::string stages = Number(p.stages);
   const auto buffer = [&](const char* scope, const char* name, size_t size) {
-    return std::string(scope) + " " + name + ": " + type + "[" + std::to_string(size) + "] ";
+    const bool rows = *name == 'a' || *name == 'x';
+    return std::string(scope) + " " + name + ": " +
+           std::string(ToText(rows ? p.dtype : p.of_columns())) + "[" + std::to_string(size) + "] ";
   };
   const auto stage = [&](int tile) { return static_cast<size_t>(p.stages * tile * p.step()); };
   return "kernel k { " + buffer("in", "a", p.Rows().size()) +
@@ -160,6 +162,26 @@ std::vector<AsyncProduct> AsyncProducts() {
        .tensor_columns = true,
        .columns = 48,
        .stages = 4},
+      {.name = "tensor_e4m3", .dtype = DType::kF8E4M3Fn},
+      {.name = "two_maps_e5m2",
+       .dtype = DType::kF8E5M2,
+       .tensor_columns = true,
+       .columns = 40,
+       .depth = 400,
+       .pitch = 400,
+       .stages = 3},
+      {.name = "bulk_e4m3_e5m2",
+       .dtype = DType::kF8E4M3Fn,
+       .columns_dtype = DType::kF8E5M2,
+       .tensor_rows = false,
+       .blocks = 2,
+       .rows = 100,
+       .columns = 256,
+       .depth = 300},
+      {.name = "two_maps_e5m2_e4m3",
+       .dtype = DType::kF8E5M2,
+       .columns_dtype = DType::kF8E4M3Fn,
+       .tensor_columns = true},
   };
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ namespace mlc::ir {
 
 struct AsyncProduct {
   const char* name;
-  DType dtype = DType::kF16;
+  DType dtype = DType::kF16;                        // of the rows
+  std::optional<DType> columns_dtype = {};          // if it is another one
   bool tensor_rows = true, tensor_columns = false;  // by copy_tensor; else packed, by copy_bulk
   int blocks = 1;                                   // of 64 rows
   int rows = 60, columns = 16, depth = 200;         // what tensor copies find; the rest is zero
@@ -22,6 +24,7 @@ struct AsyncProduct {
   int stages = 2;
 
   int step() const { return 128 / static_cast<int>(SizeOf(dtype)); }  // elements of k
+  DType of_columns() const { return columns_dtype.value_or(dtype); }
   int steps() const { return (depth + step() - 1) / step(); }
   std::string Text() const;
   std::vector<double> Rows() const;     // the first parameter

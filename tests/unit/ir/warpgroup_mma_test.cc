@@ -70,7 +70,8 @@ double Tf32(double value) {
 }
 
 TEST(WarpgroupMma, ProductsAreExactAndRoundOnceForEachStep) {
-  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
+  for (const DType dtype :
+       {DType::kF16, DType::kBF16, DType::kF32, DType::kF8E4M3Fn, DType::kF8E5M2}) {
     const auto depth = static_cast<size_t>(DepthOf(dtype));
     const std::vector<double> x = Scrambled(kRows * depth, 1), y = Scrambled(kColumns * depth, 2);
     Param a(dtype, Swizzled(x, dtype)), b(dtype, Swizzled(y, dtype)), c(DType::kF32, 1024);
@@ -262,10 +263,12 @@ TEST(WarpgroupMma, VerifierNamesWhatIsWrong) {
             "kernel 'k': warpgroup_mma of 'a' and 'm' into 'z' is not from shared memory");
   EXPECT_EQ(MessageOf("warpgroup_mma x[0] += m[0] * m[0] columns=64"),
             "kernel 'k': warpgroup_mma of 'm' and 'm' into 'x' does not sum in f32x4");
-  EXPECT_EQ(MessageOf("warpgroup_mma z[0] += m[0] * w[0] columns=64"),
-            "kernel 'k': warpgroup_mma of 'm' and 'w' into 'z' takes two f16, bf16 or f32");
-  EXPECT_EQ(MessageOf("warpgroup_mma z[0] += d[0] * d[0] columns=64"),
-            "kernel 'k': warpgroup_mma of 'd' and 'd' into 'z' takes two f16, bf16 or f32");
+  EXPECT_EQ(
+      MessageOf("warpgroup_mma z[0] += m[0] * w[0] columns=64"),
+      "kernel 'k': warpgroup_mma of 'm' and 'w' into 'z' takes two f16, bf16 or f32, or float8");
+  EXPECT_EQ(
+      MessageOf("warpgroup_mma z[0] += d[0] * d[0] columns=64"),
+      "kernel 'k': warpgroup_mma of 'd' and 'd' into 'z' takes two f16, bf16 or f32, or float8");
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += x[0] * m[0] columns=64"),
             "kernel 'k': warpgroup_mma of 'x' and 'm' into 'z' takes registers of 4 lanes alone");
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += y[0] * w[0] columns=64"),
