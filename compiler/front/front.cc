@@ -9,6 +9,7 @@
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/passes/causal_masks.h"
 #include "compiler/graph/passes/decode_weights.h"
+#include "compiler/graph/passes/float8_products.h"
 #include "compiler/graph/passes/hide_keys.h"
 #include "compiler/graph/passes/integer_products.h"
 #include "compiler/graph/passes/merge_scales.h"
@@ -23,6 +24,7 @@ namespace {
 // Around the logical passes, and before the physical ones, stand those that options ask for.
 constexpr std::string_view kDecodeWeights = "decode_weights";
 constexpr std::string_view kIntegerProducts = "integer_products";
+constexpr std::string_view kFloat8Products = "float8_products";
 constexpr std::string_view kHideKeys = "hide_keys";
 constexpr std::string_view kMergeScales = "merge_scales";
 constexpr std::string_view kPrecision = "precision";
@@ -33,8 +35,8 @@ constexpr double kRoundedTolerance = 2e-2;
 
 bool IsLogical(std::string_view name) {
   const auto names = graph::PhysicalPassNames();
-  return name != kDecodeWeights && name != kIntegerProducts && name != kHideKeys &&
-         name != kMergeScales && name != kPrecision && name != kCausalMasks &&
+  return name != kDecodeWeights && name != kIntegerProducts && name != kFloat8Products &&
+         name != kHideKeys && name != kMergeScales && name != kPrecision && name != kCausalMasks &&
          name != kPadChannels && std::find(names.begin(), names.end(), name) == names.end();
 }
 
@@ -63,6 +65,7 @@ graph::PassOptions LogicalOptions(const FrontOptions& options) {
   result.skip.erase(std::string(kCausalMasks));
   result.skip.erase(std::string(kPadChannels));
   result.skip.erase(std::string(kIntegerProducts));
+  result.skip.erase(std::string(kFloat8Products));
   result.skip.erase(std::string(kMergeScales));
   result.skip.erase(std::string(graph::kFuseResiduals));
   for (const std::string& name : options.print_after) {
@@ -80,7 +83,10 @@ graph::PhysicalOptions PhysicalPart(const FrontOptions& options, PassTrace* trac
   graph::PhysicalOptions result;
   result.tolerance = ToleranceOf(options);
   // A tolerance that the user names holds for all of them.
-  if (!options.tolerance) result.rounded_tolerance = kRoundedTolerance;
+  if (!options.tolerance) {
+    result.rounded_tolerance = kRoundedTolerance;
+    result.float8_tolerance = graph::ToleranceOf(graph::Precision::kFp16);
+  }
   result.rules = options.rules;
   result.rules.keeps_order = options.takes_ranges;
   result.fuse_residuals = !options.skip.contains(graph::kFuseResiduals);
@@ -98,6 +104,14 @@ graph::PhysicalOptions PhysicalPart(const FrontOptions& options, PassTrace* trac
 bool MultipliesBytes(const FrontOptions& options) {
   return options.multiplies_bytes && !options.skip.contains(kIntegerProducts) &&
          options.precision == graph::Precision::kModel;
+}
+
+// Products of float8 are as precise as those of narrow floats: for models that compute in such.
+Result<bool> MultiplyFloat8(graph::Graph& graph, const FrontOptions& options) {
+  const graph::Precision precision = options.precision;
+  if (!options.multiplies_float8 || precision == graph::Precision::kFp32) return false;
+  if (options.skip.contains(kFloat8Products)) return false;
+  return graph::MultiplyFloat8(graph, precision != graph::Precision::kModel);
 }
 
 // A pass that an option asks for.
@@ -146,6 +160,8 @@ FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
   // Without dot products of bytes, a filter is faster in floats.
   const auto* cpu = target.As<target::CpuTarget>();
   options.multiplies_byte_filters = cpu != nullptr && cpu->isa == target::Isa::kAvx512Vnni;
+  const auto* gpu = target.As<target::GpuTarget>();
+  options.multiplies_float8 = gpu != nullptr && gpu->HasWarpgroupMma();
   options.packed_reads = backend.packed_reads;
   for (const std::string_view pass : backend.skipped_passes) options.skip.emplace(pass);
   return options;
@@ -156,7 +172,8 @@ double ToleranceOf(const FrontOptions& options) {
 }
 
 std::vector<std::string> PassNames() {
-  std::vector<std::string> names = {std::string(kDecodeWeights), std::string(kIntegerProducts)};
+  std::vector<std::string> names = {std::string(kDecodeWeights), std::string(kIntegerProducts),
+                                    std::string(kFloat8Products)};
   for (const graph::Pass& pass : graph::Passes()) names.emplace_back(pass.name);
   names.emplace_back(kHideKeys);
   names.emplace_back(kDecodeWeights);
@@ -179,6 +196,8 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
     return MultipliesBytes(options) ? graph::MultiplyBytes(at, options.multiplies_byte_filters)
                                     : graph::SpellOutProductsOfBytes(at);
   }));
+  MLC_TRY(RunOptional(kFloat8Products, graph, options, trace,
+                      [&](graph::Graph& at) { return MultiplyFloat8(at, options); }));
   const std::vector<graph::PassReport> reports =
       MLC_TRY(graph::RunPasses(graph, LogicalOptions(options)));
   if (trace != nullptr) {

@@ -39,14 +39,17 @@ struct FrontOptions {
   bool multiplies_bytes = false;
   // The same of convolutions with one filter for each channel.
   bool multiplies_byte_filters = false;
+  // Products of dequantised float8 values are products of float8, in models that compute in narrow
+  // floats.
+  bool multiplies_float8 = false;
   // The weights of few bits that products read as they are packed. Other precisions than the
   // model's decode all of them, unless kernels read those of f16 and bf16 alone.
   graph::PackedReads packed_reads;
   // The model takes ranges of sizes: attention reads no more keys than there are, and values keep
   // their order (PlaceRules::keeps_order).
   bool takes_ranges = false;
-  // Names of logical passes, integer_products, merge_scales, causal_masks, pad_channels or
-  // fuse_residuals, to leave out.
+  // Names of logical passes, integer_products, float8_products, merge_scales, causal_masks,
+  // pad_channels or fuse_residuals, to leave out.
   std::set<std::string, std::less<>> skip;
   // Names of passes, logical or physical, after which `print` sees the graph; "all" is every one.
   std::set<std::string, std::less<>> print_after;

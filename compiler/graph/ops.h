@@ -4,7 +4,8 @@
 // op                attributes (type; default)
 // constant          value (float, a splat) or the node's data
 // matmul            precision (tf32|i8; absent: the type's own): what operands may be rounded to;
-//                   i8: operand 0 to 8 bits, with a factor of its own for each part of a row
+//                   i8: operand 0 to 8 bits, with a factor of its own for each part of a row.
+//                   u8 by i8 gives i32, float8 by float8 f32
 // conv              strides dilations (ints; ones) pads (ints; zeros; begins, then ends) group
 //                   (int; 1) precision (as matmul)
 // attention         scale (float) precision (as matmul)

@@ -19,9 +19,10 @@ bool OfBytes(const TensorType& a, const TensorType& b) {
   return a.dtype == DType::kU8 && b.dtype == DType::kI8;
 }
 
-// Equal types give theirs, u8 by i8 gives i32.
+// Equal types give theirs, u8 by i8 gives i32, float8 by float8 f32.
 Result<DType> ProductType(const TensorType& a, const TensorType& b) {
   if (OfBytes(a, b)) return DType::kI32;
+  if (IsFloat8(a.dtype) && IsFloat8(b.dtype)) return DType::kF32;
   if (a.dtype != b.dtype) return InvalidArgument("operands have different element types");
   return a.dtype;
 }

@@ -35,7 +35,8 @@ std::string OperatorList() {
       "- Element types: f64, f32, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8, bool.\n"
       "  Integers of 2 or 4 bits (i4, u4, i2, u2) and floats of 4 or 8 bits (f8e4m3fn,\n"
       "  f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0, f4e2m1) are moved, cast, quantised and\n"
-      "  dequantised. Kernels for GPUs have none of these and no u16, u32 and u64.\n"
+      "  dequantised. Kernels for GPUs have f8e4m3fn and f8e5m2, but none of the others and\n"
+      "  no u16, u32 and u64.\n"
       "- `If`, `Loop` and `Scan` are taken where conditions and counts are known.\n"
       "- Functions of a model are inlined.\n"
       "- `compiler/graph/onnx/README.md` has the limits of all operators.\n";

@@ -32,6 +32,7 @@ bool IsFoldable(const Rewriter& rewriter, const Graph& graph, ValueId id) {
   const Value& anchor = graph[id];
   return rewriter.Uses(id) == 1 && IsFloat(anchor.type.dtype) &&
          IsConstant(graph, anchor.operands[1]) &&
+         graph[anchor.operands[1]].type.dtype == anchor.type.dtype &&  // float8 has no room for it
          BytesOf(graph[anchor.operands[1]].type) <= kMaxWeightBytes;
 }
 

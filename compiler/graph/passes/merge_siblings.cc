@@ -68,6 +68,8 @@ Families FindFamilies(const Graph& graph) {
     const std::string form = transposed ? std::string() : PackedForm(graph, graph[weights]);
     if (form.empty() && (!IsConstant(graph, weights) || !graph[weights].data)) continue;
     if (graph[weights].type.NumElements() == 0) continue;
+    // The scales of products of float8 would not follow the joined one.
+    if (IsFloat8(graph[weights].type.dtype)) continue;
     const ValueId bias = is_output[static_cast<size_t>(id)] ? kNoValue : BiasAdd(graph, users, id);
     families[{node.operands[0], transposed, form}].push_back({id, weights, bias});
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/graph/float8_product.h"
 #include "compiler/graph/passes/rewrite.h"
 #include "compiler/graph/tensor_io.h"
 
@@ -112,15 +113,23 @@ class WideSearch {
 
   void Visit(ValueId id) {
     const Value& node = graph_[id];
-    if (node.op == Op::kCast) {
+    if (HasUnscaledSums(id) || IsSensitiveSum(id)) {
+      Keep(id);
+    } else if (node.op == Op::kCast) {
       const DType from = graph_[node.operands[0]].type.dtype;
       const bool wide_integer = from == DType::kI16 || from == DType::kI32 || from == DType::kI64;
       if (wide_integer && Convertible(node.type.dtype)) Keep(id);
-    } else if (IsSensitiveSum(id)) {
-      Keep(id);
     } else if (node.op == Op::kPointwise) {
       VisitPointwise(id);
     }
+  }
+
+  // Sums of float8 that have not met their scales, which are the first arithmetic behind them.
+  bool HasUnscaledSums(ValueId id) const {
+    const Value& node = graph_[id];
+    if (IsProductOfFloat8(graph_, node)) return true;
+    const bool moves = node.op == Op::kReshape || node.op == Op::kTranspose;
+    return moves && HasUnscaledSums(node.operands[0]);
   }
 
   void VisitPointwise(ValueId id) {
@@ -134,7 +143,7 @@ class WideSearch {
         continue;
       }
       any = any || wide_.kept[At(operand)];
-      all = all && wide_.kept[At(operand)];
+      all = all && wide_.kept[At(operand)] && !HasUnscaledSums(operand);
       large = large || wide_.large[At(operand)];
     }
     if (!any) return;
@@ -205,7 +214,8 @@ class Conversion {
       const bool as_is = float_cast && mapped != kNoValue;
       operand = Convertible(from_[operand].type.dtype) && !as_is ? As(operand, dtype) : mapped;
     }
-    if (Convertible(node.type.dtype)) node.type.dtype = dtype;
+    const bool of_float8 = IsProductOfFloat8(from_, from_[id]);
+    if (Convertible(node.type.dtype)) node.type.dtype = of_float8 ? DType::kF32 : dtype;
     if (node.op == Op::kPad) node.attrs["value"] = Clamped(node.type.dtype, node.Float("value"));
     const ValueId result = to_.Add(std::move(node));
     const bool narrow_again =
@@ -303,6 +313,7 @@ bool MarkTf32(Graph& graph) {
   bool changed = false;
   for (ValueId id = 0; id < graph.size(); ++id) {
     if (!IsTf32Product(graph, graph[id]) || graph[id].Has("precision")) continue;
+    if (IsProductOfFloat8(graph, graph[id])) continue;
     graph[id].attrs["precision"] = std::string("tf32");
     changed = true;
   }

@@ -152,7 +152,8 @@ Result<Program> BuildPhysical(Graph graph, const PhysicalOptions& options) {
   const Partition partition =
       MLC_TRY(PartitionGraph(graph, {options.fuse_residuals, options.rules}));
   Report(options, kFuseResiduals, start, partition.residuals > 0, graph);
-  const Tolerances tolerances = {options.tolerance, options.rounded_tolerance};
+  const Tolerances tolerances = {options.tolerance, options.rounded_tolerance,
+                                 options.float8_tolerance};
   TaskList list = MLC_TRY(ExtractTasks(graph, partition, tolerances, options.rules));
   const MemoryPlan plan = PlanMemory(graph, list, options.rules);
   return Assembly(graph, plan).Run(std::move(list));

@@ -27,6 +27,8 @@ struct PhysicalOptions {
   double tolerance = 1e-4;
   // Of products whose rows the model lets be rounded to 8 bits, if it is larger.
   double rounded_tolerance = 0;
+  // Of products of float8, if it is larger.
+  double float8_tolerance = 0;
   PlaceRules rules;
   bool fuse_residuals = true;  // see partition.h
   // Called with the graph after each pass.

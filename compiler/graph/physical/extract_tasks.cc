@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compiler/graph/float8_product.h"
 #include "compiler/graph/physical/concat_place.h"
 #include "compiler/graph/physical/lower_views.h"
 #include "compiler/graph/physical/views.h"
@@ -194,6 +195,20 @@ bool RoundsRows(const Graph& fragment) {
   return false;
 }
 
+bool MultipliesFloat8(const Graph& fragment) {
+  for (ValueId id = 0; id < fragment.size(); ++id) {
+    if (IsProductOfFloat8(fragment, fragment[id])) return true;
+  }
+  return false;
+}
+
+double ToleranceOf(const Graph& fragment, const Tolerances& tolerances) {
+  double tolerance = tolerances.usual;
+  if (RoundsRows(fragment)) tolerance = std::max(tolerance, tolerances.of_rounded_rows);
+  if (MultipliesFloat8(fragment)) tolerance = std::max(tolerance, tolerances.of_float8);
+  return tolerance;
+}
+
 std::string LabelOf(const Graph& graph, const Group& group) {
   if (group.anchor != kNoValue && !graph[group.anchor].name.empty()) {
     return graph[group.anchor].name;
@@ -217,9 +232,7 @@ Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition,
     Extraction extraction(graph, group, escapes);
     std::vector<ValueId> renumbering;
     Graph fragment = extraction.Run();
-    const double tolerance = RoundsRows(fragment)
-                                 ? std::max(tolerances.usual, tolerances.of_rounded_rows)
-                                 : tolerances.usual;
+    const double tolerance = ToleranceOf(fragment, tolerances);
     Result<Workload> workload = Workload::Create(std::move(fragment), tolerance, &renumbering);
     if (!workload.ok()) {
       return Internal("the task at '" + LabelOf(graph, group) +

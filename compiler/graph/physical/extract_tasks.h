@@ -31,6 +31,7 @@ struct TaskList {
 struct Tolerances {
   double usual = 1e-4;
   double of_rounded_rows = 0;  // of products that may round their rows to 8 bits, if it is larger
+  double of_float8 = 0;        // of products of float8, if it is larger
 };
 
 Result<TaskList> ExtractTasks(const Graph& graph, const Partition& partition,
