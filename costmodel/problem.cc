@@ -45,6 +45,7 @@ Problem DescribeProblem(const graph::Workload& workload) {
   if (shaped != graph::kNoValue) problem.dtype = graph[shaped].type.dtype;
   auto p = schedule::FindContractionOfAnyForm(workload);
   if (!p) p = schedule::FindContractionOrByteFilters(workload);
+  if (!p) p = schedule::FindContractionOrFloat8(workload);
   if (p) {
     problem.batches = static_cast<double>(p->Batches());
     problem.rows = static_cast<double>(p->Rows());

@@ -23,9 +23,9 @@ constexpr int kOfOneTile = 4;
 std::function<double(const Config&)> CyclesOf(const std::string& family,
                                               const graph::Workload& workload,
                                               const target::Target& target) {
-  const schedule::GpuContraction g = *schedule::FindGpuContraction(workload);
+  const schedule::GpuContraction g = *schedule::FindGpuContractionOrFloat8(workload);
   if (family == kMatrixFamilies[2]) {
-    const schedule::RoleProblem problem{g, schedule::ResultsOf(workload, g)};
+    const schedule::RoleProblem problem{g, schedule::ResultsOf(workload, g), workload.tolerance()};
     return [problem, &target](const Config& config) {
       return RoleCycles(target, schedule::MakeRolePlan(problem, target, config));
     };

@@ -139,6 +139,25 @@ std::string SkinnyProduct(Rng& rng, const std::string& dtype) {
   return Finish(rng, body, 3, Chance(rng, 60) ? DenseType(dtype, {n}) : "", out);
 }
 
+std::string Float8Product(Rng& rng, const std::string& dtype) {
+  const int64_t m = Between(rng, 48, Chance(rng, 50) ? 200 : 600);
+  const int64_t n = Chance(rng, 70) ? Between(rng, 4, 24) * 8 : Between(rng, 32, 200);
+  const int64_t k = Between(rng, 8, 40) * 16;
+  const auto type = [&] { return std::string(Chance(rng, 70) ? "f8e4m3fn" : "f8e5m2"); };
+  const std::string sums = DenseType("f32", {m, n}), out = DenseType(dtype, {m, n});
+  const std::string columns = type();
+  const bool weight = Chance(rng, 70);
+  std::string body = "  %0 = input() : " + DenseType(type(), {m, k}) + "\n  %1 = " +
+                     (weight ? "weight() : " + MaybeTransposed(rng, columns, {k, n})
+                             : "input() : " + StridedType(columns, {k, n}, {1, k})) +
+                     "\n  %2 = matmul(%0, %1) : " + sums +
+                     "\n  %3 = weight() : " + (Chance(rng, 50) ? "f32[]" : DenseType("f32", {n})) +
+                     "\n  %4 = mul(%2, %3) : " + sums + "\n";
+  if (dtype != "f32") body += "  %5 = cast(%4) : " + out + "\n";
+  const int values = dtype == "f32" ? 5 : 6;
+  return Finish(rng, body, values, Chance(rng, 60) ? DenseType(dtype, {n}) : "", out);
+}
+
 std::string FewBitsProduct(Rng& rng, const std::string& dtype) {
   const int64_t m = Chance(rng, 40) ? 1 : Between(rng, 1, 16), n = Between(rng, 1, 150);
   const int64_t bits = int64_t{2} << rng.Below(3), a_byte = 8 / bits;

@@ -18,6 +18,8 @@ std::string LargeProduct(Rng& rng, const std::string& dtype, const std::string& 
 std::string ImageConvolution(Rng& rng, const std::string& dtype, const std::string& attributes);
 // Up to 8 rows, and columns that are constant.
 std::string SkinnyProduct(Rng& rng, const std::string& dtype);
+// Rows and columns of float8, scaled and cast to `dtype`, large enough for warpgroups.
+std::string Float8Product(Rng& rng, const std::string& dtype);
 // Up to 16 rows of a type of 16 bits, and columns of 2, 4 or 8 bits in blocks.
 std::string FewBitsProduct(Rng& rng, const std::string& dtype);
 

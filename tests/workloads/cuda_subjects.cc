@@ -48,6 +48,10 @@ template <typename T, bool kIsPacked>
 RandomWorkload FewRows(Rng& rng) {
   return {FewRowsProduct(rng, T::dtype, kIsPacked)};
 }
+template <typename T>
+RandomWorkload Float8(Rng& rng) {
+  return {Float8Product(rng, T::dtype)};
+}
 RandomWorkload AnyContraction(Rng& rng) { return {RandomContraction(rng).ToText()}; }
 RandomWorkload Depthwise(Rng& rng) { return {RandomDepthwise(rng).ToText()}; }
 
@@ -116,6 +120,13 @@ constexpr CudaSubject kSubjects[] = {
     {"role_carried_f16", kRole, Of<LargeProduct, F16>, kF16, "storers", 2},
     {"role_carried_bf16", kRole, Of<LargeProduct, BF16>, kBF16, "storers", 2},
     {"role_split_f16", kRole, Of<LargeProduct, F16>, kF16, "split", 2},
+    {"role_float8_f16", kRole, Float8<F16>, kF16},
+    {"role_float8_bf16", kRole, Float8<BF16>, kBF16},
+    {"role_float8_f32", kRole, Float8<F32>, kF16},
+    {"role_float8_apart", kRole, Float8<F16>, kF16, "apart", 1},
+    {"role_float8_carried", kRole, Float8<F16>, kF16, "storers", 2},
+    {"role_float8_split", kRole, Float8<BF16>, kBF16, "split", 2},
+    {"simt_float8", kSimt, Float8<F16>, kF16},
     {"simt_product_f32", kSimt, Of<AlignedProduct, F32>, kF32},
     {"simt_product_f16", kSimt, Of<AlignedProduct, F16>, kF16},
     {"simt_large_product_f32", kSimt, Of<LargeProduct, F32>, kF32},

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/graph/float8_product.h"
 #include "compiler/graph/packed_matrix.h"
 #include "compiler/schedule/problem/contraction_form.h"
 
@@ -72,12 +73,12 @@ ValueId FindAnchor(const graph::Workload& workload) {
   }
   if (anchor == graph::kNoValue) return anchor;
   const Value& node = graph[anchor];
-  const bool of_bytes = IsProductOfBytes(graph, node);
+  const bool of_codes = IsProductOfBytes(graph, node) || graph::IsProductOfFloat8(graph, node);
   for (size_t i = 0; i < 2; ++i) {
     const Value& operand = graph[node.operands[i]];
     const bool is_packed = i == 1 && operand.op == Op::kDequantize;
     if (i == 1 && !IsSource(operand) && !is_packed) return graph::kNoValue;
-    if (!of_bytes && !IsComputeFloat(operand.type.dtype)) return graph::kNoValue;
+    if (!of_codes && !IsComputeFloat(operand.type.dtype)) return graph::kNoValue;
   }
   return node.operands.size() == 2 ? anchor : graph::kNoValue;
 }
@@ -343,6 +344,7 @@ std::optional<ContractionProblem> FindProduct(const graph::Workload& workload) {
     p.column_is_weight = operand(p.column_operand).op == Op::kWeight;
   }
   if (node.type.NumElements() == 0 || p.K() == 0) return std::nullopt;
+  p.of_float8 = graph::IsProductOfFloat8(graph, node);
   if (!p.IsPacked() && p.IsPlain()) Flatten(workload, p);
   return p;
 }
@@ -356,20 +358,26 @@ bool OfBytes(const graph::Workload& workload, const ContractionProblem& p) {
 std::optional<ContractionProblem> FindContractionOfAnyForm(const graph::Workload& workload) {
   std::optional<ContractionProblem> p = FindProduct(workload);
   if (!p || p->IsPlain()) return FindContractionOfAnyColumns(workload);
-  if (!p->column_is_weight || p->convolution || p->rank != 2) return std::nullopt;
+  if (!p->column_is_weight || p->convolution || p->of_float8 || p->rank != 2) return std::nullopt;
   return p;
 }
 
 std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload) {
   std::optional<ContractionProblem> p = FindProduct(workload);
-  if (p && !p->IsPlain()) return std::nullopt;
+  if (p && (!p->IsPlain() || p->of_float8)) return std::nullopt;
   if (p && OfBytes(workload, *p) && !FillBytes(*p)) return std::nullopt;
+  return p;
+}
+
+std::optional<ContractionProblem> FindContractionOrFloat8(const graph::Workload& workload) {
+  std::optional<ContractionProblem> p = FindProduct(workload);
+  if (p && (p->IsPacked() || !p->IsPlain() || OfBytes(workload, *p))) return std::nullopt;
   return p;
 }
 
 std::optional<ContractionProblem> FindContractionOrByteFilters(const graph::Workload& workload) {
   std::optional<ContractionProblem> p = FindProduct(workload);
-  if (!p || p->IsPacked() || !p->IsPlain()) return std::nullopt;
+  if (!p || p->IsPacked() || p->of_float8 || !p->IsPlain()) return std::nullopt;
   p->of_bytes = OfBytes(workload, *p);
   if (p->of_bytes && !IsDepthwise(*p)) return std::nullopt;
   return p;

@@ -79,6 +79,7 @@ struct ContractionProblem {
   // its first and its second half of columns. `columns` counts those of one.
   std::array<graph::ValueId, 2> ends = {graph::kNoValue, graph::kNoValue};
   int end_count = 1;
+  bool of_float8 = false;  // rows and columns are float8, perhaps of different types
   bool flattened = false;  // the rows axis stands for more than one logical dimension
 
   std::array<BatchAxis, kMaxBatch> batch;
@@ -119,6 +120,8 @@ std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workl
 // The same, or a product of floats with constant columns that is not plain: it computes its rows,
 // or its outputs are computed from two halves of its columns.
 std::optional<ContractionProblem> FindContractionOfAnyForm(const graph::Workload& workload);
+// A contraction of f32, f16 or bf16, or a product of float8.
+std::optional<ContractionProblem> FindContractionOrFloat8(const graph::Workload& workload);
 // A contraction of floats, or a convolution of u8 with one filter of i8 for each channel: of_bytes,
 // but nothing counts in words, because a channel's depth is one.
 std::optional<ContractionProblem> FindContractionOrByteFilters(const graph::Workload& workload);

@@ -245,6 +245,52 @@ TEST(RoleContractionProperty, HalfPrecision) { CheckRoles("f16", "", 2e-3); }
 TEST(RoleContractionProperty, BFloat16) { CheckRoles("bf16", "", 2e-2); }
 TEST(RoleContractionProperty, Tf32) { CheckRoles("f32", "precision=tf32", 3e-3); }
 
+// Whose sums the interpreter does not cut as the unit does.
+TEST(RoleContractionProperty, Float8) {
+  const Family& family = *FindFamily("role_contraction");
+  Rng rng(23);
+  int seen = 0;
+  for (int i = 0; i < 400 && seen < 16 && !HasFailure(); ++i) {
+    const char* const dtype = i % 3 == 0 ? "f32" : i % 3 == 1 ? "f16" : "bf16";
+    graph::Workload workload = Parsed(Float8Product(rng, dtype));
+    if (!family.Accepts(workload, HopperTarget()) || workload.Flops() > 3e7) continue;
+    ++seen;
+    CheckFamily(rng, std::move(workload), family, 4, i % 3 == 0 ? 2e-6 : i % 3 == 1 ? 2e-3 : 2e-2);
+  }
+  EXPECT_EQ(seen, 16);
+}
+TEST(SimtContractionProperty, Float8) {
+  Rng rng(24);
+  for (int i = 0; i < 2 && !HasFailure(); ++i) {
+    CheckFamily(rng, Parsed(Float8Product(rng, "f16")), *FindFamily("simt_contraction"), 2, 2e-3);
+  }
+}
+
+// The unit's sums of a deep product err more than the tolerance, unless each step's are apart.
+TEST(RoleContractionProperty, DeepFloat8SumsAreApartWhereTheToleranceAsksForIt) {
+  const auto count = [](const char* tolerance, int apart) {
+    const graph::Workload workload =
+        Parsed(std::string("workload v1 tolerance=") + tolerance +
+               " {\n  %0 = input() : f8e4m3fn[1024,8192]\n  %1 = weight() : f8e4m3fn[8192,1024]\n"
+               "  %2 = matmul(%0, %1) : f32[1024,1024]\n  %3 = cast(%2) : bf16[1024,1024]\n  "
+               "return %3\n}\n");
+    const target::Target target = HopperTarget();
+    const auto problem = FindFamily("role_contraction")->Open(workload, target);
+    const Space space = problem->MakeSpace();
+    int legal = 0;
+    for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
+      const Config config = space.At(rank);
+      if (config["apart"] != apart || config["split"] > 1) continue;
+      legal += problem->Check(config) == RejectReason::kNone ? 1 : 0;
+    }
+    return legal;
+  };
+  EXPECT_EQ(count("4e-3", 0), 0);
+  EXPECT_GT(count("4e-3", 1), 10);
+  EXPECT_GT(count("3e-2", 0), 10);
+  EXPECT_GT(count("3e-2", 1), 10);
+}
+
 target::Target SmallHopper(int sms) {
   const auto target =
       target::Target::Parse("target v1 cuda arch=sm_90a sms=" + std::to_string(sms) +

@@ -45,6 +45,10 @@ const Case kCases[] = {
      "%0 = input() : f32[1,8,16,16]\n"
      "%1 = resize(%0) {coordinate_mode=half_pixel,mode=linear,nearest_mode=floor,"
      "scales=[1.0,1.0,2.0,2.0]} : f32[1,8,32,32]\nreturn %1\n"},
+    {"gpu_pointwise",
+     "%0 = input() : f16[64,768]\n%1 = constant() {value=448.0} : f16[]\n"
+     "%2 = min(%0, %1) : f16[64,768]\n%3 = cast(%2) : f8e4m3fn[64,768]\nreturn %3\n"},
+    {"gpu_pointwise", "%0 = input() : f8e5m2[64,768]\n%1 = cast(%0) : f16[64,768]\nreturn %1\n"},
     {"gpu_row_reduce",
      "%0 = input() : f16[128,768]\n%1 = input() : f16[128,768]\n%2 = weight() : f16[768]\n"
      "%3 = weight() : f16[768]\n%4 = add(%0, %1) : f16[128,768]\n"
@@ -204,7 +208,14 @@ TEST(CudaCompile, ProductsOfRolesOverlap) {
       "%4 = sigmoid(%3) : f16[4096,3072]\n%5 = mul(%4, %3) : f16[4096,3072]\n"
       "%6 = mul(%2, %5) : f16[4096,3072]\nreturn %6\n",
       "%0 = input() : f16[128,4096]\n%1 = weight() : f16[4096,768]\n"
-      "%2 = matmul(%0, %1) : f16[128,768]\nreturn %2\n"};
+      "%2 = matmul(%0, %1) : f16[128,768]\nreturn %2\n",
+      "%0 = input() : f8e4m3fn[4096,7168]\n%1 = weight() : f8e4m3fn[7168,2048]\n"
+      "%2 = matmul(%0, %1) : f32[4096,2048]\n%3 = weight() : f32[2048]\n"
+      "%4 = mul(%2, %3) : f32[4096,2048]\n%5 = cast(%4) : bf16[4096,2048]\nreturn %5\n",
+      "%0 = input() : f8e5m2[1024,1024]\n%1 = weight() : f8e4m3fn[1024,1024]\n"
+      "%2 = matmul(%0, %1) : f32[1024,1024]\n%3 = constant() {value=0.01} : f32[]\n"
+      "%4 = mul(%2, %3) : f32[1024,1024]\n%5 = cast(%4) : f16[1024,1024]\n"
+      "%6 = input() : f16[1024,1024]\n%7 = add(%5, %6) : f16[1024,1024]\nreturn %7\n"};
   Rng rng(5);
   for (const char* body : bodies) ExpectOverlap(**nvrtc, "role_contraction", body, rng);
 }

@@ -22,13 +22,13 @@ int BlocksAtOnce(const GpuContraction& g, const target::Target& target, const Si
 bool SimtContractionFamily::Accepts(const graph::Workload& workload,
                                     const target::Target& target) const {
   if (target.As<target::GpuTarget>() == nullptr) return false;
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  const std::optional<GpuContraction> g = FindGpuContractionOrFloat8(workload);
   return g && !IsDepthwise(g->p);
 }
 
 std::optional<GpuContraction> SimtContractionFamily::Find(const graph::Workload& workload,
                                                           const target::Target&) const {
-  return FindGpuContraction(workload);
+  return FindGpuContractionOrFloat8(workload);
 }
 
 Space SimtContractionFamily::MakeSpace(const graph::Workload&, const GpuContraction& g,

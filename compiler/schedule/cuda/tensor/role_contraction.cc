@@ -29,16 +29,16 @@ bool RoleContractionFamily::Accepts(const graph::Workload& workload,
                                     const target::Target& target) const {
   const auto* gpu = target.As<target::GpuTarget>();
   if (gpu == nullptr || !gpu->HasWarpgroupMma()) return false;
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  const std::optional<GpuContraction> g = FindGpuContractionOrFloat8(workload);
   if (!g || IsDepthwise(g->p) || !RolesMultiply(*g)) return false;
   return g->m >= kMinRows && g->n >= kMinColumns && g->k >= kMinDepth;
 }
 
 std::optional<RoleProblem> RoleContractionFamily::Find(const graph::Workload& workload,
                                                        const target::Target&) const {
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  const std::optional<GpuContraction> g = FindGpuContractionOrFloat8(workload);
   if (!g || !RolesMultiply(*g)) return std::nullopt;
-  return RoleProblem{*g, ResultsOf(workload, *g)};
+  return RoleProblem{*g, ResultsOf(workload, *g), workload.tolerance()};
 }
 
 Space RoleContractionFamily::MakeSpace(const graph::Workload&, const RoleProblem& problem,
@@ -61,6 +61,7 @@ Space RoleContractionFamily::MakeSpace(const graph::Workload&, const RoleProblem
   const bool carried = problem.results.narrow && g.n % kRoleChunk == 0;
   space.knobs.push_back(
       {"storers", carried ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0}});
+  if (g.p.of_float8) space.knobs.push_back({"apart", {0, 1}});
   return space;
 }
 

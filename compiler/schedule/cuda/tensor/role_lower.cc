@@ -48,6 +48,7 @@ class RoleLowering {
   void EmitCopy(const ExprRef& k, const ExprRef& stage);
   void EmitProducts();
   void EmitTile(const ExprRef& round);
+  void AddProducts();
   void Arrive(ir::BufferId barrier, const ExprRef& index, const ExprRef& when);
   void EmitStores();
   RoleStore::Tile TileOf(const ExprRef& round) const {
@@ -65,6 +66,7 @@ class RoleLowering {
   std::vector<Binding> bindings_;
   ir::BufferId rows_ = 0, columns_ = 0;  // in global memory
   ir::BufferId row_tiles_ = 0, column_tiles_ = 0, full_ = 0, empty_ = 0, order_ = 0, c_ = 0;
+  ir::BufferId products_ = 0;  // what the unit adds to; c_ but for plan_.apart
   std::optional<RoleStore> store_;
   // Of the current block, thread and tile.
   ExprRef block_, thread_, group_, lane_, group_row_;
@@ -75,7 +77,7 @@ class RoleLowering {
 void RoleLowering::DeclareOperands() {
   bindings_ = fused_.bindings();
   if (Packs()) {
-    columns_ = b_.In("packed", tensor_.dtype, TensorPackedElements(g_, tensor_));
+    columns_ = b_.In("packed", g_.p.column_dtype, TensorPackedElements(g_, tensor_));
     bindings_.push_back({Binding::Kind::kPrepared, 0});
   } else {
     columns_ = fused_.OperandBuffer(g_.p.column_operand);
@@ -83,12 +85,15 @@ void RoleLowering::DeclareOperands() {
   rows_ = fused_.OperandBuffer(g_.p.row_operand);
   const int64_t stages = tensor_.stages;
   row_tiles_ = b_.SharedMemory("row_tiles", tensor_.dtype, stages * tensor_.rows.elements);
-  column_tiles_ = b_.SharedMemory("column_tiles", tensor_.dtype, stages * tensor_.columns.elements);
+  column_tiles_ =
+      b_.SharedMemory("column_tiles", g_.p.column_dtype, stages * tensor_.columns.elements);
   store_.emplace(workload_, problem_, plan_, fused_, b_);
   full_ = async_.Mbarriers("full", stages);
   empty_ = async_.Mbarriers("empty", stages);
   if (plan_.alternate) order_ = async_.Mbarriers("order", plan_.groups);
-  c_ = b_.Registers("c", DType::kF32, 4, plan_.row_tiles() * plan_.column_tiles());
+  const int fragments = plan_.row_tiles() * plan_.column_tiles();
+  c_ = b_.Registers("c", DType::kF32, 4, fragments);
+  products_ = plan_.apart ? b_.Registers("apart", DType::kF32, 4, fragments) : c_;
   store_->DeclareBarriers();
 }
 
@@ -265,12 +270,15 @@ void RoleLowering::EmitTile(const ExprRef& round) {
     const ExprRef row =
         b_.Let("rows_at", stage * tensor_.rows.elements + group_row_ * int64_t{tensor_.bk});
     for (int i = 0; i < plan_.row_tiles(); ++i) {
-      b_.WarpgroupMma(c_, Int(int64_t{i} * column_tiles), row_tiles_,
+      b_.WarpgroupMma(products_, Int(int64_t{i} * column_tiles), row_tiles_,
                       row + int64_t{i} * 64 * tensor_.bk, column_tiles_,
-                      stage * tensor_.columns.elements, tensor_.bn);
+                      stage * tensor_.columns.elements, tensor_.bn, !plan_.apart);
     }
     b_.WaitProducts(tensor_.pending * plan_.row_tiles());
-    if (tensor_.pending == 0) return Arrive(empty_, stage, nullptr);
+    if (tensor_.pending == 0) {
+      Arrive(empty_, stage, nullptr);
+      return AddProducts();
+    }
     // The products of the step before have ended.
     const Step before = StepOf(round, k + int64_t{tensor_.stages - 1});
     Arrive(empty_, before.stage, ir::MakeApply(ScalarOp::kLess, {Int(0), k}));
@@ -281,6 +289,15 @@ void RoleLowering::EmitTile(const ExprRef& round) {
     Arrive(empty_, StepOf(round, count_ - int64_t{1}).stage, nullptr);
   }
   store_->StoreTile(c_, TileOf(round));
+}
+
+// Sums of a whole tile in the unit would lose their low bits.
+void RoleLowering::AddProducts() {
+  if (!plan_.apart) return;
+  for (int i = 0; i < plan_.row_tiles() * plan_.column_tiles(); ++i) {
+    const ExprRef sum = b_.Get(c_, Int(i));
+    b_.Set(c_, Int(i), ir::MakeApply(ScalarOp::kAdd, {sum, b_.Get(products_, Int(i))}));
+  }
 }
 
 // By the warps behind the one that copies.

@@ -16,6 +16,10 @@ constexpr int kMaxColumns = 256;  // of an instruction, and rows of a tensor cop
 constexpr int kOtherRegisters = 36;
 constexpr int kSmRegisters = 65536;
 constexpr int64_t kReservedBytes = 1024;  // barriers and tensor maps
+// Sums of float8 lose what is below 2^-13 of the largest that is added in each of the unit's steps,
+// on average half of it, while they grow to their final size.
+constexpr double kUnitError = 1.0 / 16384;
+constexpr int kUnitDepth = 32;
 
 // Bytes of both operands that tiles at work side by side read in a step.
 double DistinctBytes(const RolePlan& plan) {
@@ -37,7 +41,9 @@ int64_t RolePlan::block_bytes() const {
   return tensor.stages * tensor.stage_elements() * SizeOf(tensor.dtype) + results + kReservedBytes;
 }
 
-int RolePlan::registers() const { return row_tiles() * column_tiles() * 4 + kOtherRegisters; }
+int RolePlan::registers() const {
+  return row_tiles() * column_tiles() * (apart ? 8 : 4) + kOtherRegisters;
+}
 
 int64_t RowPitch(const GpuContraction& g) {
   int64_t run = 0, pitch = 0;  // elements from one value of the dimensions so far to the next
@@ -111,7 +117,7 @@ RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g) 
   const graph::ValueId output = workload.outputs()[0];
   const graph::TensorType& type = graph[output].type;
   const auto column = static_cast<size_t>(g.p.column_dim);
-  if (SizeOf(type.dtype) != 2 || SizeOf(g.p.row_dtype) != 2) return {};
+  if (SizeOf(type.dtype) != 2 || SizeOf(g.p.row_dtype) > 2) return {};
   if (type.EffectiveStrides()[column] != 1 || graph[g.p.anchor].type.dims[column] == 1) return {};
   RoleResults results;
   std::vector<graph::ValueId> given = {g.p.anchor};
@@ -158,6 +164,7 @@ RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
   t.stages = knob("stages");
   t.pending = knob("pending");
   t.split = knob("split");
+  plan.apart = t.math == TensorMath::kFloat8 && knob("apart") != 0;
   CountSteps(g, &t);
   plan.blocks = std::min<int64_t>(plan.tiles(), std::max(1, target.gpu().sms));
   if (t.split > 1) plan.blocks = plan.tiles() * t.split;
@@ -179,6 +186,13 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
   // Each quarter of a multiprocessor holds as many warps as the fullest one.
   const int quarter = (plan.threads() + 127) / 128 * 128;
   const int most = std::min(255, kSmRegisters / quarter / 8 * 8);
+  if (plan.apart && (t.pending > 0 || t.split_steps == 1)) return RejectReason::kRedundant;
+  if (t.math == TensorMath::kFloat8 && !plan.apart) {
+    const int64_t steps = t.split_steps * t.bk / kUnitDepth;
+    if (kUnitError * static_cast<double>(steps) > problem.tolerance) {
+      return RejectReason::kTolerance;
+    }
+  }
   if (plan.registers() > most) return RejectReason::kRegisters;
   if (plan.block_bytes() > target.gpu().block_bytes) return RejectReason::kCache;
   if (plan.storers > 0 && plan.narrow_chunk == 0) return RejectReason::kRedundant;
@@ -207,7 +221,7 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
   const target::GpuRoleCalibration& core = target::CalibrationOf(target.gpu()).roles;
   const TensorPlan& t = plan.tensor;
   const double bytes = static_cast<double>(t.bm + t.bn) * kStepBytes;
-  const double passes = t.math == TensorMath::kHalf ? 1 : 2;
+  const double passes = t.math == TensorMath::kFloat8 ? 0.5 : t.math == TensorMath::kHalf ? 1 : 2;
   const double math = 2.0 * t.bm * t.bn * t.bk * passes / core.flops;
   const double spread =
       std::min(1.0, static_cast<double>(plan.tiles() * t.split) / target.gpu().sms);
@@ -215,7 +229,13 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
   // the other warpgroup's stands in.
   const double alone = t.pending == 0 && plan.tile_groups() == 1 ? core.lone_step : 0;
   // More stages bridge longer delays of a copy.
-  const double step = std::max(math + alone, bytes * spread / core.l2_bytes) +
+  // Each quarter of a multiprocessor has a warp of every group, which adds its sums up. Meanwhile
+  // the other group's products are under way, if they share the tile.
+  const double adds = plan.apart ? 4.0 * plan.row_tiles() * plan.column_tiles() : 0;
+  const double busy = plan.tile_groups() > 1
+                          ? std::max(math, math / plan.tile_groups() + core.lone_step + adds)
+                          : math + alone + adds;
+  const double step = std::max(plan.apart ? busy : math + alone, bytes * spread / core.l2_bytes) +
                       core.step_latency * (1 + 1.0 / t.stages) +
                       core.distinct_byte * DistinctBytes(plan);
   // A group alone gets its data and units as fast as two.

@@ -36,6 +36,7 @@ RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g);
 struct RoleProblem {
   GpuContraction g;
   RoleResults results;
+  double tolerance = 0;  // of the workload
 };
 
 struct RolePlan {
@@ -46,6 +47,7 @@ struct RolePlan {
   int64_t blocks = 1;
   int storers = 0;       // warps that carry whole tiles of results
   int narrow_chunk = 0;  // columns of results of two bytes that a warp stores at once; 0: none
+  bool apart = false;    // the unit's sums of a step are added up outside of it, exactly
 
   int tile_groups() const { return alternate ? 1 : groups; }
   int group_rows() const { return tensor.bm / tile_groups(); }

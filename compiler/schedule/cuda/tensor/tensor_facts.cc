@@ -33,6 +33,7 @@ int ResidentBlocks(const GpuContraction& g, const target::Target& target, const 
 namespace {
 
 double MathPasses(const TensorPlan& plan) {
+  if (plan.math == TensorMath::kFloat8) return 0.5;
   if (plan.math == TensorMath::kHalf) return 1;
   return plan.math == TensorMath::kTf32 ? 2 : 6;
 }
@@ -160,10 +161,7 @@ KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g
   CountSplit(plan.k_split(), blocks * plan.bm * plan.bn * 4, facts);
   facts.parallel_chunks = blocks;
   facts.imbalance = std::max(1.0, std::ceil(blocks / sms) / (blocks / sms));
-  facts.body_ops = facts.accumulators * plan.units() *
-                   (plan.math == TensorMath::kHalf   ? 1
-                    : plan.math == TensorMath::kTf32 ? 2
-                                                     : 6);
+  facts.body_ops = facts.accumulators * plan.units() * passes;
   facts.blocks = blocks;
   facts.block_threads = plan.threads();
   facts.block_bytes = static_cast<double>(plan.block_bytes());

@@ -107,7 +107,7 @@ class Packing {
       return b_.Store(packed_, to + plan_.columns.elements / 2, parts.low);
     }
     if (plan_.math == TensorMath::kTf32) value = ir::MakeApply(ScalarOp::kRoundTf32, {value});
-    b_.Store(packed_, to, ir::MakeCast(plan_.dtype, value));
+    b_.Store(packed_, to, ir::MakeCast(g_.p.column_dtype, value));
   }
 
   // Of the last element along k.
@@ -140,11 +140,11 @@ Preparation TensorPackPreparation(const graph::Workload& workload, const GpuCont
       workload.graph()[workload.operands()[static_cast<size_t>(g.p.column_operand)]].type;
   const int64_t elements = TensorPackedElements(g, plan);
   const ir::BufferId source = b.In("w", type.dtype, type.Extent());
-  const ir::BufferId packed = b.Out("packed", plan.dtype, elements);
+  const ir::BufferId packed = b.Out("packed", g.p.column_dtype, elements);
   Packing packing(g, plan, source, packed, b);
   b.Parallel("pp", g.z * plan.n_tiles * plan.k_steps,
              [&](const ExprRef& panel) { packing.Panel(panel); });
-  return {b.Finish(), {g.p.column_operand}, plan.dtype, elements};
+  return {b.Finish(), {g.p.column_operand}, g.p.column_dtype, elements};
 }
 
 }  // namespace mlc::schedule

@@ -22,6 +22,10 @@ int64_t TileElements(const TensorTile& tile) {
 }  // namespace
 
 bool TensorMathOf(const GpuContraction& g, TensorMath* math) {
+  if (g.p.of_float8) {
+    *math = TensorMath::kFloat8;
+    return true;
+  }
   if (g.p.row_dtype != g.p.column_dtype) return false;
   switch (g.p.row_dtype) {
     case DType::kF16:

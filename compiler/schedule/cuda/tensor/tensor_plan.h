@@ -18,7 +18,7 @@
 
 namespace mlc::schedule {
 
-enum class TensorMath : uint8_t { kHalf, kTf32, kTf32x3 };
+enum class TensorMath : uint8_t { kHalf, kTf32, kTf32x3, kFloat8 };
 
 // The unit drops bits of f32, up to one unit u of the last that it keeps. One multiplication by
 // this moves a mantissa from [1, 2) by u/3 to 2u/3 before, which makes that a rounding without a

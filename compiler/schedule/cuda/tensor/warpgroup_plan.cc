@@ -15,7 +15,7 @@ bool WarpgroupsMultiply(const GpuContraction& g) {
   // f32 is not rounded on its way to the matrix unit; packed columns compensate. Three passes split
   // columns when they are packed.
   if (columns == TileMode::kPacked) return true;
-  return columns == TileMode::kAlongK && math == TensorMath::kHalf;
+  return columns == TileMode::kAlongK && SizeOf(g.p.row_dtype) <= 2;
 }
 
 TensorPlan MakeWarpgroupPlan(const GpuContraction& g, const Config& config) {

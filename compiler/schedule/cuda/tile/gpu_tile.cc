@@ -51,6 +51,12 @@ std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload
   return Flat(workload, *p);
 }
 
+std::optional<GpuContraction> FindGpuContractionOrFloat8(const graph::Workload& workload) {
+  const std::optional<ContractionProblem> p = FindContractionOrFloat8(workload);
+  if (!p) return std::nullopt;
+  return Flat(workload, *p);
+}
+
 std::optional<GpuContraction> FindGpuContractionOfFewBits(const graph::Workload& workload) {
   const std::optional<ContractionProblem> p = FindContractionOfAnyForm(workload);
   if (!p || !p->IsPacked()) return std::nullopt;

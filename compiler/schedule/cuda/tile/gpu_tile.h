@@ -44,6 +44,8 @@ struct GpuContraction {
 std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload);
 // The same, or a product that is not plain (ContractionProblem::IsPlain).
 std::optional<GpuContraction> FindGpuContractionOfAnyForm(const graph::Workload& workload);
+// FindGpuContraction, or a product of float8.
+std::optional<GpuContraction> FindGpuContractionOrFloat8(const graph::Workload& workload);
 // The same of a product of any form whose columns are weights of few bits.
 std::optional<GpuContraction> FindGpuContractionOfFewBits(const graph::Workload& workload);
 
