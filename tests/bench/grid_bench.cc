@@ -1,12 +1,14 @@
 // One product of matrices with what follows it, on the first GPU: the configs with the least
 // estimated time of each family go through the worker's engine, which checks their results. Usage:
 //   grid_bench CASE COUNT [FAMILY ...]
-// CASE is MxNxK:TYPE:EPILOGUE, such as 4096x3072x768:f16:gelu; TYPE is f16, bf16, f32 or tf32;
+// CASE is MxNxK:TYPE:EPILOGUE, such as 4096x3072x768:f16:gelu; TYPE is f16, bf16, f32, tf32, e4m3
+// (f8e4m3fn, scaled to bf16) or e4m3a (the same with a tolerance that keeps sums out of the unit);
 // EPILOGUE is none, bias, gelu (bias and GELU), residual (bias, and another tensor added) or gate
 // (multiplied by the SiLU of another tensor). COUNT configs of each family are measured; of all
 // three without FAMILY. Prints one JSON object:
 // the measured configs, the one that a build without measurements takes, and the CUDA C++ of the
-// fastest with all that a launch needs. `grid_bench CASE list` only lists the configs of an H200.
+// fastest with all that a launch needs. `grid_bench CASE list` only lists the configs of an H200;
+// `grid_bench CASE print COUNT [FAMILY ...]` prints the kernels of those with the least estimates.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -36,8 +38,10 @@ class Text {
     return "%" + std::to_string(count_++);
   }
   std::string Finish(const std::string& result) const {
-    return "workload v1 tolerance=1e-2 {\n" + text_ + "return " + result + "\n}\n";
+    return "workload v1 tolerance=" + tolerance + " {\n" + text_ + "return " + result + "\n}\n";
   }
+
+  std::string tolerance = "1e-2";
 
  private:
   std::string text_;
@@ -51,15 +55,25 @@ Result<std::string> WorkloadOf(const std::string& name) {
     return InvalidArgument("'" + name + "' is no case; give one as 4096x3072x768:f16:gelu");
   }
   const std::string kind = type, after = epilogue;
-  const std::string dtype = kind == "tf32" ? "f32" : kind;
+  const bool float8 = kind.starts_with("e4m3");
+  const std::string dtype = kind == "tf32" ? "f32" : float8 ? "bf16" : kind;
   const auto of = [&](const std::string& dims) { return " : " + dtype + "[" + dims + "]"; };
   const std::string rows = std::to_string(m), columns = std::to_string(n), k_ = std::to_string(k);
   const std::string result = of(rows + "," + columns);
   Text t;
-  const std::string x = t.Add("input()" + of(rows + "," + k_));
-  const std::string w = t.Add("weight()" + of(k_ + "," + columns));
+  if (float8) t.tolerance = kind == "e4m3" ? "3e-2" : "1e-3";
+  const auto operand = [&](const std::string& dims) {
+    return float8 ? " : f8e4m3fn[" + dims + "]" : of(dims);
+  };
+  const std::string x = t.Add("input()" + operand(rows + "," + k_));
+  const std::string w = t.Add("weight()" + operand(k_ + "," + columns));
   const std::string precision = kind == "tf32" ? " {precision=tf32}" : "";
-  std::string y = t.Add("matmul(" + x + ", " + w + ")" + precision + result);
+  const std::string sums = float8 ? " : f32[" + rows + "," + columns + "]" : result;
+  std::string y = t.Add("matmul(" + x + ", " + w + ")" + precision + sums);
+  if (float8) {
+    y = t.Add("mul(" + y + ", " + t.Add("weight() : f32[]") + ")" + sums);
+    y = t.Add("cast(" + y + ")" + result);
+  }
   const auto apply = [&](const std::string& op, const std::string& a, const std::string& b) {
     return t.Add(op + "(" + a + (b.empty() ? "" : ", " + b) + ")" + result);
   };
@@ -168,22 +182,38 @@ Status List(const std::string& name) {
   return {};
 }
 
+Status Print(const std::string& name, size_t count, const std::vector<std::string>& families) {
+  const graph::Workload workload = MLC_TRY(graph::Workload::Parse(MLC_TRY(WorkloadOf(name))));
+  const target::Target target = MLC_TRY(bench::TypicalH200());
+  json kernels = json::array();
+  for (const std::string& text : ConfigsOf(workload, target, count, families)) {
+    json kernel = MLC_TRY(Printed(workload, target, MLC_TRY(Config::Parse(text))));
+    kernel["config"] = text;
+    kernels.push_back(std::move(kernel));
+  }
+  std::printf("%s\n", json{{"case", name}, {"kernels", kernels}}.dump().c_str());
+  return {};
+}
+
 }  // namespace
 }  // namespace mlc
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: grid_bench MxNxK:TYPE:EPILOGUE COUNT|list [FAMILY ...]\n");
+    std::fprintf(stderr,
+                 "usage: grid_bench MxNxK:TYPE:EPILOGUE COUNT|list|print COUNT [FAMILY ...]\n");
     return 2;
   }
-  std::vector<std::string> families(argv + 3, argv + argc);
+  const bool print = std::string(argv[2]) == "print" && argc > 3;
+  std::vector<std::string> families(argv + (print ? 4 : 3), argv + argc);
   if (families.empty()) {
     families.assign(std::begin(mlc::bench::kMatrixFamilies), std::end(mlc::bench::kMatrixFamilies));
   }
   const bool list = std::string(argv[2]) == "list";
-  const mlc::Status status =
-      list ? mlc::List(argv[1])
-           : mlc::Run(argv[1], static_cast<size_t>(std::atoi(argv[2])), families);
+  const auto count = static_cast<size_t>(std::atoi(argv[print ? 3 : 2]));
+  const mlc::Status status = list    ? mlc::List(argv[1])
+                             : print ? mlc::Print(argv[1], count, families)
+                                     : mlc::Run(argv[1], count, families);
   if (!status.ok()) std::fprintf(stderr, "grid_bench: %s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }
