@@ -47,8 +47,7 @@ Estimate EstimateOnGpu(const schedule::KernelFacts& f, const target::Target& tar
   if (f.cycles > 0) {
     // All that multiprocessors do is in the count; what overlaps there is not added up again.
     e.compute_ns = f.cycles / ClockOf(target.gpu(), core);
-    e.total_ns = std::max(e.compute_ns, e.dram_ns) +
-                 core.overlap * std::min(e.compute_ns, e.dram_ns) + e.overhead_ns;
+    e.total_ns = std::max(e.compute_ns, e.dram_ns) + e.overhead_ns;
     return e;
   }
   // A block cannot be faster than its steps in a row; co-resident blocks overlap.

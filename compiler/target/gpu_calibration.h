@@ -94,20 +94,19 @@ struct GpuAttentionCalibration {
 // The same for a product of warps with roles, which runs on each multiprocessor until no tile is
 // left.
 struct GpuRoleCalibration {
-  double flops;           // of wgmma on 2-byte types, per cycle
-  double analytic_flops;  // the same on the scale of the analytic model, which adds nothing for
-                          // the beginnings and ends of other families' blocks
+  double flops;  // of wgmma on 2-byte types, per cycle
   double l2_bytes;
   double distinct_byte;    // of a step, for each byte that no two blocks share in it
   double step_latency;     // two barriers of a step,
   double lone_step;        // and a product that nothing overlaps
   double memory_latency;   // of a copy to shared memory
-  double start;            // launch, tensor maps, the first copies, the last stores
+  double start;            // tensor maps, the first copies, the last stores
   double end;              // of a tile,
   double outputs;          // and outputs per cycle,
   double narrow_outputs;   // of two bytes, which go through shared memory as such;
   double filled_outputs;   // those that warps leave there alone,
   double carried_outputs;  // and that other warps carry from there
+  double warp_flops;       // of a warp that computes what follows the product
 };
 
 // The same for attention of warps with roles.

@@ -25,7 +25,7 @@ std::function<double(const Config&)> CyclesOf(const std::string& family,
                                               const target::Target& target) {
   const schedule::GpuContraction g = *schedule::FindGpuContractionOrFloat8(workload);
   if (family == kMatrixFamilies[2]) {
-    const schedule::RoleProblem problem{g, schedule::ResultsOf(workload, g), workload.tolerance()};
+    const schedule::RoleProblem problem = schedule::RoleProblemOf(workload, g);
     return [problem, &target](const Config& config) {
       return RoleCycles(target, schedule::MakeRolePlan(problem, target, config));
     };

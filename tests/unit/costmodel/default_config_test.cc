@@ -61,7 +61,7 @@ TEST(DefaultConfigTest, WarpgroupsMultiplyWhatIsLarge) {
     EXPECT_EQ(family(4096, 4096, 4096), "role_contraction");
     EXPECT_EQ(family(4096, 4096, 4096, "bf16"), "role_contraction");
     EXPECT_EQ(family(2048, 2048, 2048), "role_contraction");
-    EXPECT_EQ(family(1024, 768, 3072), "warpgroup_contraction");
+    EXPECT_EQ(family(1024, 768, 3072), "role_contraction");
     EXPECT_EQ(family(128, 3072, 768), "tensor_contraction");
     EXPECT_EQ(family(128, 768, 768), "tensor_contraction");
     EXPECT_EQ(family(2048, 2048, 2048, "f32"), "warpgroup_contraction");

@@ -7,7 +7,6 @@
 #include "compiler/schedule/cuda/tensor/role_plan.h"
 #include "compiler/schedule/cuda/tensor/tensor_facts.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
-#include "compiler/target/calibration.h"
 
 namespace mlc::schedule {
 
@@ -38,7 +37,7 @@ std::optional<RoleProblem> RoleContractionFamily::Find(const graph::Workload& wo
                                                        const target::Target&) const {
   const std::optional<GpuContraction> g = FindGpuContractionOrFloat8(workload);
   if (!g || !RolesMultiply(*g)) return std::nullopt;
-  return RoleProblem{*g, ResultsOf(workload, *g), workload.tolerance()};
+  return RoleProblemOf(workload, *g);
 }
 
 Space RoleContractionFamily::MakeSpace(const graph::Workload&, const RoleProblem& problem,
@@ -78,12 +77,7 @@ KernelFacts RoleContractionFamily::Facts(const graph::Workload& workload,
   KernelFacts facts = TensorFacts(workload, problem.g, target, plan.tensor);
   const auto sms = static_cast<double>(std::max(1, target.gpu().sms));
   const auto tiles = static_cast<double>(plan.tiles() * plan.split());
-  const target::GpuCalibration& core = target::CalibrationOf(target.gpu());
-  // All that a block does counts as products.
-  const double reached =
-      facts.tensor_flops / static_cast<double>(plan.blocks) / RoleCycles(target, plan);
-  facts.tensor_rate =
-      reached * core.roles.analytic_flops / core.roles.flops / core.tensor.mma_flops;
+  facts.cycles = RoleCycles(target, plan);
   facts.parallel_chunks = tiles;
   facts.imbalance = std::max(1.0, static_cast<double>(plan.rounds()) * sms / tiles);
   facts.blocks = static_cast<double>(plan.blocks);

@@ -143,11 +143,18 @@ RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g) 
   return results;
 }
 
+RoleProblem RoleProblemOf(const graph::Workload& workload, const GpuContraction& g) {
+  const double results = static_cast<double>(g.z) * static_cast<double>(g.m * g.n);
+  return {g, ResultsOf(workload, g), workload.tolerance(),
+          std::max(0.0, workload.Flops() - g.p.Flops()) / results};
+}
+
 RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
                       const Config& config) {
   RolePlan plan;
   const GpuContraction& g = problem.g;
   const auto knob = [&](const char* name) { return static_cast<int>(config[name]); };
+  plan.output_flops = problem.output_flops;
   plan.groups = knob("groups");
   plan.alternate = knob("alternate") != 0;
   plan.band = knob("band");
@@ -245,13 +252,15 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
   const double latency = core.memory_latency / t.stages * steps;
   const double own = std::max(products, latency);
   const double results = static_cast<double>(t.bm) * t.bn;
+  // What follows the product keeps warps waiting for their own results.
+  const double after = results * plan.output_flops / (core.warp_flops * 4 * plan.tile_groups());
   if (t.split > 1) {
     const target::GpuTensorCalibration& others = target::CalibrationOf(target.gpu()).tensor;
     const double shared = results / core.outputs * (1 + 0.5 * t.split);
-    return core.start + own + core.end + others.arrive_latency + shared;
+    return core.start + own + core.end + others.arrive_latency + shared + after;
   }
   if (plan.storers > 0) {
-    const double fill = core.end + results / core.filled_outputs;
+    const double fill = core.end + results / core.filled_outputs + after;
     const double carry = core.end + results / core.carried_outputs;
     // Groups that take turns fill while the other one multiplies.
     const double busy = plan.alternate ? std::max(own, (own + fill) / 2) : own + fill;
@@ -259,7 +268,7 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
   }
   const double outputs = plan.narrow_chunk > 0 ? core.narrow_outputs : core.outputs;
   // Groups that take turns and store gain nothing by it that a measurement shows.
-  const double tile = own + core.end + results / outputs;
+  const double tile = own + core.end + results / outputs + after;
   return core.start + rounds * tile;
 }
 

@@ -36,7 +36,8 @@ RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g);
 struct RoleProblem {
   GpuContraction g;
   RoleResults results;
-  double tolerance = 0;  // of the workload
+  double tolerance = 0;     // of the workload
+  double output_flops = 0;  // of what follows the product, for each result
 };
 
 struct RolePlan {
@@ -48,6 +49,7 @@ struct RolePlan {
   int storers = 0;       // warps that carry whole tiles of results
   int narrow_chunk = 0;  // columns of results of two bytes that a warp stores at once; 0: none
   bool apart = false;    // the unit's sums of a step are added up outside of it, exactly
+  double output_flops = 0;
 
   int tile_groups() const { return alternate ? 1 : groups; }
   int group_rows() const { return tensor.bm / tile_groups(); }
@@ -70,6 +72,7 @@ struct RolePlan {
   int registers() const;  // estimate of a thread that multiplies
 };
 
+RoleProblem RoleProblemOf(const graph::Workload& workload, const GpuContraction& g);
 // Whether tensor copies can bring the operands: rows that lie `RowPitch` elements apart.
 bool RolesMultiply(const GpuContraction& g);
 // Elements from one row of the row operand to the next; 0 where there is no such number.
