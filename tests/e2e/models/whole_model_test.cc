@@ -95,6 +95,27 @@ TEST_F(WholeModel, AProgramThatCrashesBesideOneLibraryLosesNoOther) {
   EXPECT_EQ(result->tried, 2);
 }
 
+// With times that a script makes up: every library beside the first one takes 0.9 of its time.
+TEST_F(WholeModel, GainsAreTakenTogether) {
+  const std::string bin = root_ + "/bin";
+  fs::create_directories(bin);
+  fs::create_symlink(MLC_BINARY_DIR "/bin/mlc-compile", bin + "/mlc-compile");
+  std::ofstream(bin + "/mlc-run")
+      << "#!/bin/sh\nrows=\nfor word in \"$@\"; do\n"
+      << "  [ \"$word\" = --beside ] && rows=\"$rows${rows:+,}{\\\"quotient\\\":0.9}\"\ndone\n"
+      << "echo \"{\\\"latency_ms\\\":{\\\"median\\\":2},\\\"beside\\\":[$rows]}\"\n";
+  fs::permissions(bin + "/mlc-run", fs::perms::owner_all);
+  options_.programs = bin;
+  const size_t before = Records().size();
+  const Result<WholeModelResult> result = TryInWholeModel(options_, stop_.get_token());
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->tried, 3);
+  EXPECT_GE(result->taken, 1);
+  EXPECT_EQ(result->before_ms, 2);
+  EXPECT_NEAR(result->after_ms, 1.8, 1e-9);
+  EXPECT_EQ(Records().size(), before + static_cast<size_t>(result->taken));
+}
+
 TEST_F(WholeModel, AnInterruptAndMissingProgramsLeaveTheLogAsItWas) {
   const size_t before = Records().size();
   stop_.request_stop();
