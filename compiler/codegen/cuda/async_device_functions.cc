@@ -7,9 +7,15 @@ const std::vector<DeviceFunction>& AsyncDeviceFunctions() {
   static const auto* const rows = new std::vector<DeviceFunction>{
       {"MbarrierInit", {"BlockAddress"}, {R"(void MbarrierInit(void* at, int arrivals) {
   if (threadIdx.x == 0) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\nfence.mbarrier_init.release.cluster;"
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
                  :: "r"(BlockAddress(at)), "r"(arrivals) : "memory");
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  }
+})"}},
+      // After the last of a run of MbarrierInit.
+      {"MbarriersBegin", {}, {R"(void MbarriersBegin() {
+  if (threadIdx.x == 0) {
+    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;"
+                 ::: "memory");
   }
   __syncthreads();
 })"}},

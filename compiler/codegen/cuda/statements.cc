@@ -42,7 +42,15 @@ void StatementPrinter::Print(const ir::Stmt& stmt) {
 }
 
 void StatementPrinter::Do(const ir::Block& block) {
-  for (const ir::StmtRef& stmt : block.body) Print(*stmt);
+  const auto inits = [&](size_t i) {
+    return i < block.body.size() && std::holds_alternative<ir::MbarrierInit>(block.body[i]->node);
+  };
+  for (size_t i = 0; i < block.body.size(); ++i) {
+    Print(*block.body[i]);
+    // One barrier of the block makes a run of mbarriers known.
+    if (inits(i) && !inits(i + 1))
+      text_.Line(std::string(scope_.functions.Use("MbarriersBegin")) + "();");
+  }
 }
 
 void StatementPrinter::Do(const ir::For& loop) {

@@ -10,9 +10,14 @@ __device__ __forceinline__ void WaitProducts() {
 __device__ __forceinline__ void AwaitInputs() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 __device__ __forceinline__ void MbarrierInit(void* at, int arrivals) {
   if (threadIdx.x == 0) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\nfence.mbarrier_init.release.cluster;"
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
                  :: "r"(BlockAddress(at)), "r"(arrivals) : "memory");
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  }
+}
+__device__ __forceinline__ void MbarriersBegin() {
+  if (threadIdx.x == 0) {
+    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;"
+                 ::: "memory");
   }
   __syncthreads();
 }
@@ -126,6 +131,7 @@ role_copies_p0(
   MbarrierInit(&empty[0], 128);
   MbarrierInit(&full[1], 1);
   MbarrierInit(&empty[1], 128);
+  MbarriersBegin();
   AwaitInputs();
   asm volatile("" : "+l"(a) :: "memory");
   asm volatile("" : "+l"(b) :: "memory");
