@@ -9,6 +9,11 @@
 // A buffer that copy_bulk or copy_tensor writes is touched by nothing else but warpgroup_mma, which
 // has waited for the copies. They may write it again once every product that reads it has ended,
 // and the copying thread has waited for a phase at which the product's warps arrived after that.
+//
+// In a cluster, a copy may bring the same values to several blocks: to the same place of each, and
+// it signals the same barrier of each. A thread may also arrive at another block's barrier. A
+// cluster_barrier lies between such uses and the mbarrier_init, and another one after them, for no
+// block to leave while others may still write to its memory.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +33,8 @@ struct MbarrierArrive {
   BufferId barrier;
   ExprRef index;
   int bytes = 0;
+  // The block of the cluster whose barrier it is, which then announces nothing; null: this one.
+  ExprRef rank = nullptr;
 };
 // Until the phase of this parity (0 or 1), of the current one and the one before, is complete.
 // Printed with a bound, after which the kernel traps.
@@ -46,6 +53,7 @@ struct CopyBulk {
   int elements = 0;
   BufferId barrier;
   ExprRef barrier_index;
+  ExprRef ranks = nullptr;  // bit r: to the block of rank r; null: to this one
 };
 // The global buffer is a matrix of `rows` rows of `depth` elements, `pitch` apart. Copies `box`
 // rows (at most 256) of 128 bytes, from (row, k) on, to shared memory at an index aligned to 1024
@@ -63,6 +71,7 @@ struct CopyTensor {
   int64_t pitch = 0;
   BufferId barrier;
   ExprRef barrier_index;
+  ExprRef ranks = nullptr;  // as of CopyBulk
 };
 
 }  // namespace mlc::ir

@@ -23,6 +23,7 @@ struct Form<MbarrierArrive> {
   static constexpr std::string_view kKeyword = "mbarrier_arrive";
   static void Parts(auto& v, auto& n) {
     v.Place(n.barrier, n.index);
+    v.Optional("of", n.rank);
     v.Part("bytes", n.bytes);
   }
 };
@@ -47,6 +48,7 @@ struct Form<CopyBulk> {
     v.Attribute("elements", n.elements, "number of elements");
     v.Word("signals");
     v.Place(n.barrier, n.barrier_index);
+    v.Optional("ranks", n.ranks);
   }
 };
 
@@ -68,6 +70,7 @@ struct Form<CopyTensor> {
     v.Int(n.pitch);
     v.Word("signals");
     v.Place(n.barrier, n.barrier_index);
+    v.Optional("ranks", n.ranks);
   }
 };
 

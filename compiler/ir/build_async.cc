@@ -27,6 +27,10 @@ void AsyncBuilder::MbarrierArrive(BufferId barrier, ExprRef index, int bytes) {
   kernel_.Append(MakeStmt(ir::MbarrierArrive{barrier, std::move(index), bytes}));
 }
 
+void AsyncBuilder::MbarrierArriveAt(BufferId barrier, ExprRef index, ExprRef rank) {
+  kernel_.Append(MakeStmt(ir::MbarrierArrive{barrier, std::move(index), 0, std::move(rank)}));
+}
+
 void AsyncBuilder::MbarrierWait(BufferId barrier, ExprRef index, ExprRef parity) {
   kernel_.Append(MakeStmt(ir::MbarrierWait{barrier, std::move(index), std::move(parity)}));
 }

@@ -17,6 +17,7 @@ class AsyncBuilder {
   BufferId Mbarriers(std::string name, int64_t size);
   void MbarrierInit(BufferId barrier, ExprRef index, int64_t arrivals);
   void MbarrierArrive(BufferId barrier, ExprRef index, int bytes = 0);
+  void MbarrierArriveAt(BufferId barrier, ExprRef index, ExprRef rank);  // of another block
   void MbarrierWait(BufferId barrier, ExprRef index, ExprRef parity);
   void CopyBulk(const ir::CopyBulk& copy);
   void CopyTensor(const ir::CopyTensor& copy);

@@ -28,6 +28,9 @@ class GrammarWriter {
   void Lanes(int /*value*/) { Add("\",\" \"lanes\" \"=\" int"); }
   void Mask(const ExprRef& /*index*/) { Add("[\",\" \"mask\" \"=\" expr]"); }
   void Index(const ExprRef& /*index*/) { Add("expr"); }
+  void Optional(std::string_view word, const ExprRef& /*value*/) {
+    Add("[" + Quote(word) + " expr]");
+  }
   void Variable(VarId /*var*/) { Add("var"); }
   void Word(std::string_view word) { Add(Quote(word)); }
   void Flag(std::string_view word, bool /*value*/) { Add("[" + Quote(word) + "]"); }

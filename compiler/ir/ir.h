@@ -40,9 +40,9 @@
 // kernel has threads loops in all phases or in none.
 //
 // Clusters. With `cluster` c, blocks c*i .. c*i + c-1 run at the same time, and each may read the
-// shared memory of the others (load_peer); a block's rank is its number modulo c. A cluster_barrier
-// stands in the threads loop itself, not in a loop or branch inside, and is one of threads too:
-// what the blocks of the cluster did before it is seen by all of them after it.
+// shared memory of the others (load_peer) or copy tiles to it (async.h); a block's rank is its
+// number modulo c. A cluster_barrier stands in the threads loop itself, not in a loop or branch
+// inside, and is one of threads too: all blocks see after it what each did before it.
 //
 // Roles. A "roles if" of the threads loop itself sends whole warps into its branches. There, each
 // warpgroup, and each warp of a warpgroup that is not whole there, goes its own way, and they wait

@@ -55,6 +55,9 @@ class Parser::FormReader {
       return {};
     });
   }
+  void Optional(std::string_view word, ExprRef& value) {
+    if (status_.ok() && parser_.lexer_.Accept(word)) Index(value);
+  }
   void Variable(VarId& var) {
     Step([&]() -> Status {
       name_ = MLC_TRY(parser_.scope_.Name("a variable"));

@@ -260,6 +260,11 @@ class Printer::FormWriter {
     text_ += ' ';
     expressions_.Print(*index);
   }
+  void Optional(std::string_view word, const ExprRef& value) {
+    if (value == nullptr) return;
+    Word(word);
+    Index(value);
+  }
   void Variable(VarId var) { Word(expressions_.VarName(var)); }
   void Word(std::string_view word) { (text_ += ' ') += word; }
   void Flag(std::string_view word, bool value) {

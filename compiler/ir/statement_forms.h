@@ -5,9 +5,9 @@
 //
 // A visitor has Place: name "[" expr "]". Open and Close: the same in two parts, around what stands
 // inside the brackets: Level and Lanes, "," word "=" int, and Mask, ["," "mask" "=" expr]. Index:
-// expr. Variable: a name, bound where the statement ends. Word, Flag: a word, an optional one.
-// Either: one of two words. Int: int. Attribute: word "=" int, with what errors call the number.
-// Part: an attribute that is absent where it is 0.
+// expr. Optional: [word expr]. Variable: a name, bound where the statement ends. Word, Flag: a
+// word, an optional one. Either: one of two words. Int: int. Attribute: word "=" int, with what
+// errors call the number. Part: an attribute that is absent where it is 0.
 #pragma once
 
 #include <array>

@@ -14,9 +14,10 @@ namespace {
 
 // Words of the text form beside the keywords of statement_forms.h.
 constexpr std::array kReserved = std::to_array<std::string_view>(
-    {"kernel",   "in",    "out",     "shared", "thread",   "reg",        "for",     "parallel",
-     "unrolled", "if",    "else",    "let",    "step",     "streaming",  "lanes",   "mask",
-     "stride",   "level", "threads", "per_sm", "overlays", "transposed", "cluster", "roles"});
+    {"kernel",     "in",       "out",    "shared", "thread",  "reg",    "for",
+     "parallel",   "unrolled", "if",     "else",   "let",     "step",   "streaming",
+     "lanes",      "mask",     "stride", "level",  "threads", "per_sm", "overlays",
+     "transposed", "cluster",  "roles",  "ranks"});
 
 bool IsKeyword(std::string_view name) {
   const auto is_sync = [&](const SyncForm& form) { return form.keyword == name; };

@@ -35,6 +35,9 @@ Status AsyncVerifier::Check(const MbarrierInit& init, int depth) const {
 
 Status AsyncVerifier::Check(const MbarrierArrive& arrive, int depth) const {
   MLC_TRY(CheckMbarrier(arrive.barrier, arrive.index, depth));
+  if (arrive.rank != nullptr && arrive.bytes != 0) {
+    return scope_.Bad("an arrival that announces bytes to another block");
+  }
   return scope_.Expect(arrive.bytes >= 0 && arrive.bytes <= kMaxBytes && arrive.bytes % kPiece == 0,
                        "an arrival that announces a number of bytes that is not 0 to 2^20 by 16");
 }

@@ -70,7 +70,6 @@ Status GpuVerifier::CheckThreads(const For& phase) {
 
 Status GpuVerifier::EnterRoles(int depth) {
   if (!scope_.gpu()) return scope_.Bad("roles in a kernel without threads");
-  if (threads_->cluster > 1) return scope_.Bad("roles in a phase with clusters");
   if (depth != kThreadsDepth) return scope_.Bad("roles inside a loop or branch");
   in_roles_ = true;
   return {};
@@ -85,13 +84,24 @@ Status GpuVerifier::CheckCluster(const For& phase) const {
                     " blocks and a divisor of the grid");
 }
 
+Status GpuVerifier::CheckRanks(const ExprRef& ranks, const char* what, int depth) const {
+  if (ranks == nullptr) return {};
+  if (threads_->cluster == 1) return scope_.Bad(std::string(what) + " in a phase without clusters");
+  return expressions_.CheckIndex(ranks, std::string("rank of ") + what, depth);
+}
+
 Status GpuVerifier::CheckStmt(const Stmt& stmt, int depth) {
   return std::visit(
       [&](const auto& node) -> Status {
         if constexpr (requires { this->Check(node, depth); }) {
           return Check(node, depth);
         } else if constexpr (requires { async_.Check(node, depth); }) {
-          if (threads_->cluster > 1) return scope_.Bad("an mbarrier in a phase with clusters");
+          if constexpr (requires { node.ranks; }) {
+            MLC_TRY(CheckRanks(node.ranks, "a copy to several blocks", depth));
+          }
+          if constexpr (requires { node.rank; }) {
+            MLC_TRY(CheckRanks(node.rank, "an arrival at another block's mbarrier", depth));
+          }
           return async_.Check(node, depth);
         } else {
           return scope_.Bad("a statement of an unknown kind");

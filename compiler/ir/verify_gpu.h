@@ -26,6 +26,8 @@ class GpuVerifier {
 
  private:
   Status CheckCluster(const For& phase) const;
+  // Null, or which blocks of the cluster.
+  Status CheckRanks(const ExprRef& ranks, const char* what, int depth) const;
   Status Check(const Sync& sync, int depth);
   Status Check(const CopyAsync& copy, int depth) const;
   Status Check(const LoadMatrix& load, int depth) const;

@@ -22,6 +22,12 @@ const std::vector<DeviceFunction>& AsyncDeviceFunctions() {
       {"MbarrierArrive", {"BlockAddress"}, {R"(void MbarrierArrive(void* at) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(BlockAddress(at)) : "memory");
 })"}},
+      // What another block may overwrite after it are tiles that products have read: these reads
+      // have ended, and no store has to become visible. So the scope of the block is enough.
+      {"MbarrierArriveAt", {"PeerAddress"}, {R"(void MbarrierArriveAt(void* at, int rank) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];"
+               :: "r"(PeerAddress(at, rank)) : "memory");
+})"}},
       {"MbarrierArriveExpect",
        {"BlockAddress"},
        {R"(void MbarrierArriveExpect(void* at, int bytes) {
@@ -62,6 +68,23 @@ const std::vector<DeviceFunction>& AsyncDeviceFunctions() {
                ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                :: "r"(BlockAddress(to)), "l"(map), "r"(k), "r"(row), "r"(BlockAddress(barrier))
                : "memory");
+})"}},
+      {"CopyBulkToRanks",
+       {"BlockAddress"},
+       {R"(void CopyBulkToRanks(void* to, const void* from, int bytes, void* barrier, int ranks) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+               ".multicast::cluster [%0], [%1], %2, [%3], %4;"
+               :: "r"(BlockAddress(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
+                  "r"(BlockAddress(barrier)), "h"((unsigned short)ranks) : "memory");
+})"}},
+      {"CopyTensorToRanks",
+       {"BlockAddress"},
+       {R"(void CopyTensorToRanks(void* to, const void* map, int k, int row, void* barrier,
+                                  int ranks) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
+               :: "r"(BlockAddress(to)), "l"(map), "r"(k), "r"(row), "r"(BlockAddress(barrier)),
+                  "h"((unsigned short)ranks) : "memory");
 })"}},
       // Of a matrix of rows of 128 bytes, swizzled; zeros outside. By a warp, through shared
       // memory.

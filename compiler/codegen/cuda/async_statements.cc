@@ -27,8 +27,13 @@ void AsyncStatementPrinter::Print(const ir::MbarrierInit& init) {
 }
 
 void AsyncStatementPrinter::Print(const ir::MbarrierArrive& arrive) {
-  expressions_.Begin({arrive.index});
+  expressions_.Begin({arrive.index, arrive.rank});
   const Text at = scalars_.Place(arrive.barrier, arrive.index);
+  if (arrive.rank != nullptr) {
+    const Text rank = scalars_.Scalar(arrive.rank);
+    return text_.Line(std::string(scope_.functions.Use("MbarrierArriveAt")) + "(" + at.text + ", " +
+                      rank.text + ");");
+  }
   if (arrive.bytes == 0) {
     return text_.Line(std::string(scope_.functions.Use("MbarrierArrive")) + "(" + at.text + ");");
   }
@@ -44,27 +49,33 @@ void AsyncStatementPrinter::Print(const ir::MbarrierWait& wait) {
              parity.text + ");");
 }
 
+std::string AsyncStatementPrinter::Ranks(const ir::ExprRef& ranks) {
+  return ranks == nullptr ? "" : ", " + scalars_.Scalar(ranks).text;
+}
+
 void AsyncStatementPrinter::Print(const ir::CopyBulk& copy) {
-  expressions_.Begin({copy.to_index, copy.from_index, copy.barrier_index});
+  expressions_.Begin({copy.to_index, copy.from_index, copy.barrier_index, copy.ranks});
   const Text to = scalars_.Place(copy.to, copy.to_index);
   const Text from = scalars_.Place(copy.from, copy.from_index);
   const Text barrier = scalars_.Place(copy.barrier, copy.barrier_index);
   const int64_t bytes = int64_t{copy.elements} * SizeOf(scope_.BufferOf(copy.from).dtype);
-  text_.Line(std::string(scope_.functions.Use("CopyBulk")) + "(" + to.text + ", " + from.text +
-             ", " + std::to_string(bytes) + ", " + barrier.text + ");");
+  const char* function = copy.ranks == nullptr ? "CopyBulk" : "CopyBulkToRanks";
+  text_.Line(std::string(scope_.functions.Use(function)) + "(" + to.text + ", " + from.text + ", " +
+             std::to_string(bytes) + ", " + barrier.text + Ranks(copy.ranks) + ");");
 }
 
 void AsyncStatementPrinter::Print(const ir::CopyTensor& copy) {
-  expressions_.Begin({copy.to_index, copy.row, copy.k, copy.barrier_index});
+  expressions_.Begin({copy.to_index, copy.row, copy.k, copy.barrier_index, copy.ranks});
   const Text to = scalars_.Place(copy.to, copy.to_index);
   const Text barrier = scalars_.Place(copy.barrier, copy.barrier_index);
   const Text k = scalars_.Scalar(copy.k);
   const Text row = scalars_.Scalar(copy.row);
   const size_t number = NumberOf(scope_.maps, copy);
-  text_.Line(std::string(scope_.functions.Use("CopyTensor")) + "(" + to.text + ", TensorMaps + " +
+  const char* function = copy.ranks == nullptr ? "CopyTensor" : "CopyTensorToRanks";
+  text_.Line(std::string(scope_.functions.Use(function)) + "(" + to.text + ", TensorMaps + " +
              std::to_string(static_cast<int64_t>(number) * kTensorMapBytes) + ", (int)" +
              k.At(Precedence::kUnary) + ", (int)" + row.At(Precedence::kUnary) + ", " +
-             barrier.text + ");");
+             barrier.text + Ranks(copy.ranks) + ");");
 }
 
 }  // namespace mlc::codegen

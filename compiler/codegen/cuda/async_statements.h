@@ -1,6 +1,8 @@
 // Mbarriers and the copies that arrive at them. Not thread-safe; borrows its arguments.
 #pragma once
 
+#include <string>
+
 #include "compiler/codegen/cuda/expressions.h"
 #include "compiler/codegen/cuda/phase_scope.h"
 #include "compiler/codegen/cuda/phase_text.h"
@@ -20,6 +22,8 @@ class AsyncStatementPrinter {
   void Print(const ir::CopyTensor& copy);
 
  private:
+  std::string Ranks(const ir::ExprRef& ranks);  // the last argument, or none
+
   PhaseScope& scope_;
   PhaseText& text_;
   Expressions& expressions_;

@@ -98,6 +98,7 @@ class Usage {
   void Do(const ir::MbarrierArrive& arrive) {
     Use(arrive.barrier);
     Walk(arrive.index);
+    Walk(arrive.rank);
   }
   void Do(const ir::MbarrierWait& wait) {
     Use(wait.barrier);
@@ -106,13 +107,17 @@ class Usage {
   }
   void Do(const ir::CopyBulk& copy) {
     for (const ir::BufferId id : {copy.to, copy.from, copy.barrier}) Use(id);
-    for (const ir::ExprRef& e : {copy.to_index, copy.from_index, copy.barrier_index}) Walk(e);
+    for (const ir::ExprRef& e : {copy.to_index, copy.from_index, copy.barrier_index, copy.ranks}) {
+      Walk(e);
+    }
   }
   void Do(const ir::CopyTensor& copy) {
     for (const ir::BufferId id : {copy.to, copy.from, copy.barrier}) Use(id);
     // Swizzles count from multiples of 1024 bytes.
     used_[static_cast<size_t>(copy.to)].is_tile = true;
-    for (const ir::ExprRef& e : {copy.to_index, copy.row, copy.k, copy.barrier_index}) Walk(e);
+    for (const ir::ExprRef& e : {copy.to_index, copy.row, copy.k, copy.barrier_index, copy.ranks}) {
+      Walk(e);
+    }
   }
   void Do(const ir::Arrive& arrive) {
     Use(arrive.counter);

@@ -12,13 +12,15 @@ constexpr int kWarpsOfGroup = 4;
 
 }  // namespace
 
-void GpuAsync::StartBlock(int warps) {
+void GpuAsync::StartCluster(int warps, int blocks) {
   warps_ = warps;
+  rank_ = part_ = 0;
   barriers_.clear();
   regions_.clear();
-  map_maker_ = -1;
-  clocks_.assign(static_cast<size_t>(warps), Clock(static_cast<size_t>(warps), 0));
-  arrivals_.assign(static_cast<size_t>(warps), {});
+  map_makers_.assign(static_cast<size_t>(blocks), -1);
+  const size_t all = static_cast<size_t>(warps) * static_cast<size_t>(blocks);
+  clocks_.assign(all, Clock(all, 0));
+  arrivals_.assign(all, {});
 }
 
 void GpuAsync::Join(Clock& to, const Clock& from) {
@@ -28,13 +30,20 @@ void GpuAsync::Join(Clock& to, const Clock& from) {
 
 GpuAsync::Barrier* GpuAsync::Find(const Key& key) {
   const auto found = barriers_.find(key);
-  return found == barriers_.end() ? nullptr : &found->second;
+  if (found == barriers_.end()) return nullptr;
+  return key.rank != rank_ && found->second.part == part_ ? nullptr : &found->second;
+}
+
+std::string GpuAsync::Unknown(const Key& key) const {
+  if (!barriers_.contains(key)) return "which no mbarrier_init has begun";
+  return "which no cluster_barrier has made known to other blocks";
 }
 
 std::string GpuAsync::Init(const Key& key, int64_t arrivals) {
   Barrier barrier;
   barrier.arrivals = barrier.pending = arrivals;
-  barrier.slot = static_cast<size_t>(warps_) + barriers_.size();
+  barrier.slot = arrivals_.size() + barriers_.size();
+  barrier.part = part_;
   for (Clock& clock : clocks_) clock.resize(barrier.slot + 1, 0);
   return barriers_.emplace(key, barrier).second ? "" : "which is begun twice";
 }
@@ -52,11 +61,12 @@ void GpuAsync::CompleteIfReady(Barrier& barrier) {
 
 std::string GpuAsync::Arrive(const Key& key, int warp, int64_t bytes, uint32_t before) {
   Barrier* barrier = Find(key);
-  if (barrier == nullptr) return "which no mbarrier_init has begun";
+  if (barrier == nullptr) return Unknown(key);
   if (barrier->pending == 0) return "at which all have arrived in this phase";
-  Clock& clock = clocks_[static_cast<size_t>(warp)];
-  ++clock[static_cast<size_t>(warp)];
-  arrivals_[static_cast<size_t>(warp)].push_back(before);
+  const size_t self = Global(warp);
+  Clock& clock = clocks_[self];
+  ++clock[self];
+  arrivals_[self].push_back(before);
   Join(barrier->arriving, clock);
   --barrier->pending;
   barrier->bytes += bytes;
@@ -67,33 +77,33 @@ std::string GpuAsync::Arrive(const Key& key, int warp, int64_t bytes, uint32_t b
 std::string GpuAsync::Wait(const Key& key, int warp, int parity, bool* done) {
   Barrier* barrier = Find(key);
   *done = false;
-  if (barrier == nullptr) return "which no mbarrier_init has begun";
+  if (barrier == nullptr) return Unknown(key);
   if (parity != 0 && parity != 1) return "for a parity that is not 0 or 1";
   *done = barrier->phase % 2 != static_cast<uint32_t>(parity);
-  if (*done) Join(clocks_[static_cast<size_t>(warp)], barrier->seen);
+  if (*done) Join(clocks_[Global(warp)], barrier->seen);
   return "";
 }
 
 uint32_t GpuAsync::KnownUntil(int warp, int other) const {
-  const uint32_t known = clocks_[static_cast<size_t>(warp)][static_cast<size_t>(other)];
-  return known == 0 ? 0 : arrivals_[static_cast<size_t>(other)][known - 1];
+  const uint32_t known = clocks_[Global(warp)][Global(other)];
+  return known == 0 ? 0 : arrivals_[Global(other)][known - 1];
 }
 
 // Whether what the region holds has come, and been read, as far as the warp knows.
 bool GpuAsync::Free(const Region& region, int warp) const {
-  const Clock& clock = clocks_[static_cast<size_t>(warp)];
+  const Clock& clock = clocks_[Global(warp)];
   if (clock[region.slot] <= region.phase) return false;
   return std::all_of(region.readers.begin(), region.readers.end(), [&](const Reader& reader) {
     // A warp's arrival after the read has a higher count.
-    return reader.moment != kUnderWay && clock[static_cast<size_t>(reader.warp)] > reader.moment;
+    return reader.moment != kUnderWay && clock[reader.warp] > reader.moment;
   });
 }
 
 std::string GpuAsync::Copy(BufferId buffer, int64_t begin, int64_t end, int warp, const Key& key,
                            int64_t bytes) {
   Barrier* barrier = Find(key);
-  if (barrier == nullptr) return "and signals a barrier that no mbarrier_init has begun";
-  std::vector<Region>& regions = regions_[buffer];
+  if (barrier == nullptr) return "and signals a barrier " + Unknown(key);
+  std::vector<Region>& regions = regions_[{key.rank, buffer}];
   for (size_t i = 0; i < regions.size();) {
     if (regions[i].end <= begin || end <= regions[i].begin) {
       ++i;
@@ -113,56 +123,66 @@ std::string GpuAsync::Copy(BufferId buffer, int64_t begin, int64_t end, int warp
 
 std::string GpuAsync::BeginRead(BufferId buffer, int64_t begin, int64_t end, int warp) {
   int64_t covered = 0;
-  for (Region& region : regions_[buffer]) {
+  for (Region& region : RegionsOf(buffer)) {
     const int64_t from = std::max(region.begin, begin), to = std::min(region.end, end);
     if (from >= to) continue;
     covered += to - from;
     for (int w = warp; w < warp + kWarpsOfGroup; ++w) {
-      if (clocks_[static_cast<size_t>(w)][region.slot] <= region.phase) {
+      if (clocks_[Global(w)][region.slot] <= region.phase) {
         return "whose copy warp " + std::to_string(w) + " has not waited for";
       }
-      region.readers.push_back({w, kUnderWay});
+      region.readers.push_back({Global(w), kUnderWay});
     }
   }
   return covered == end - begin ? "" : "which no copy has filled";
 }
 
 void GpuAsync::EndRead(BufferId buffer, int64_t begin, int64_t end, int warp) {
-  for (Region& region : regions_[buffer]) {
+  for (Region& region : RegionsOf(buffer)) {
     if (region.end <= begin || end <= region.begin) continue;
-    for (int w = warp; w < warp + kWarpsOfGroup; ++w) {
+    for (size_t w = Global(warp); w < Global(warp + kWarpsOfGroup); ++w) {
       const auto reader =
           std::find_if(region.readers.begin(), region.readers.end(),
                        [&](const Reader& r) { return r.warp == w && r.moment == kUnderWay; });
       if (reader == region.readers.end()) continue;
-      reader->moment = clocks_[static_cast<size_t>(w)][static_cast<size_t>(w)];
+      reader->moment = clocks_[w][w];
     }
   }
 }
 
 bool GpuAsync::MakeMaps(int warp) {
-  if (map_maker_ < 0) map_maker_ = warp;
-  return map_maker_ == warp;
+  int& maker = map_makers_[static_cast<size_t>(rank_)];
+  if (maker < 0) maker = warp;
+  return maker == warp;
 }
 
-void GpuAsync::BlockBarrier() {
+// As if each had arrived at a barrier that all of these warps wait for.
+void GpuAsync::JoinAll(size_t first, size_t count) {
   if (barriers_.empty()) return;
   Clock all;
-  // As if each had arrived at a barrier that all wait for.
-  for (size_t w = 0; w < clocks_.size(); ++w) {
+  for (size_t w = first; w < first + count; ++w) {
     ++clocks_[w][w];
     arrivals_[w].push_back(arrivals_[w].empty() ? 0 : arrivals_[w].back());
     Join(all, clocks_[w]);
   }
-  for (Clock& clock : clocks_) clock = all;
+  for (size_t w = first; w < first + count; ++w) clocks_[w] = all;
+}
+
+void GpuAsync::BlockBarrier() { JoinAll(Global(0), static_cast<size_t>(warps_)); }
+
+void GpuAsync::ClusterBarrier() {
+  JoinAll(0, clocks_.size());
+  ++part_;
 }
 
 std::string GpuAsync::EndBlock() const {
   const auto known = [&](const Region& region) {
-    return std::any_of(clocks_.begin(), clocks_.end(),
+    const auto first = clocks_.begin() + static_cast<ptrdiff_t>(Global(0));
+    return std::any_of(first, first + warps_,
                        [&](const Clock& clock) { return clock[region.slot] > region.phase; });
   };
-  for (const auto& [buffer, regions] : regions_) {
+  for (const auto& [place, regions] : regions_) {
+    if (place.first != rank_) continue;
     if (!std::all_of(regions.begin(), regions.end(), known)) {
       return "with copies to shared memory under way";
     }

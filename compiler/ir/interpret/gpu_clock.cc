@@ -20,6 +20,7 @@ void GpuClock::StartBlock(bool awaits) {
   Barrier();
   block_ = part_ = now_;
   acquired_.clear();
+  turns_.clear();
   early_ = awaits ? static_cast<int>(is_early_.size()) : 0;
   is_early_.assign(is_early_.size(), awaits);
 }
@@ -31,7 +32,23 @@ void GpuClock::Resume(const Place& place, const std::vector<Span>& seen) {
   is_early_ = place.is_early;
   early_ = place.early;
   acquired_.clear();
+  turns_.clear();
   Acquire(seen);
+}
+
+void GpuClock::Return(const GpuClock& own) {
+  const uint32_t now = now_;
+  *this = own;
+  if (now == now_) return;
+  turns_.push_back({now_ + 1, now});
+  now_ = now + 1;
+}
+
+bool GpuClock::OfOthers(uint32_t when) const {
+  const auto after =
+      std::upper_bound(turns_.begin(), turns_.end(), when,
+                       [](uint32_t moment, const Span& span) { return moment < span.first; });
+  return after != turns_.begin() && when <= std::prev(after)->last;
 }
 
 void GpuClock::Barrier() {
@@ -66,7 +83,12 @@ void GpuClock::Acquire(const std::vector<Span>& spans) {
 }
 
 void GpuClock::Publish(std::vector<Span>* spans) const {
-  spans->push_back({part_, now_});
+  uint32_t first = part_;
+  for (const Span& turn : turns_) {
+    spans->push_back({first, turn.first - 1});
+    first = turn.last + 1;
+  }
+  spans->push_back({first, now_});
   spans->insert(spans->end(), acquired_.begin(), acquired_.end());
 }
 

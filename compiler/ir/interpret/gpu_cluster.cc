@@ -1,6 +1,8 @@
 #include "compiler/ir/interpret/gpu_cluster.h"
 
+#include <numeric>
 #include <string>
+#include <utility>
 
 namespace mlc::ir {
 
@@ -68,6 +70,46 @@ void GpuCluster::Swap() {
   running.vars.swap(block.vars);
 }
 
+void GpuCluster::Enter(int rank, int64_t block) {
+  state_.rank = rank;
+  state_.block_number = block;
+  state_.async.Enter(rank);
+  Swap();
+}
+
+void GpuCluster::RunBlocks(int64_t first, const std::function<void()>& block) {
+  const auto one = [&](size_t rank) {
+    if (state_.failed) return;
+    Enter(static_cast<int>(rank), first + static_cast<int64_t>(rank));
+    state_.active.resize(static_cast<size_t>(state_.threads));
+    std::iota(state_.active.begin(), state_.active.end(), 0);
+    block();
+    Swap();
+  };
+  if (state_.cluster_size == 1) return one(0);
+  RoleTurns turns;
+  turns_ = &turns;
+  turns.Run(static_cast<size_t>(state_.cluster_size), one);
+  turns_ = nullptr;
+}
+
+bool GpuCluster::PassTurn() {
+  if (turns_ == nullptr) return false;
+  const int rank = state_.rank;
+  const int64_t number = state_.block_number;
+  const GpuClock clock = state_.clock;
+  Swap();
+  const bool passed = turns_->Pass(state_.async.changes());
+  Enter(rank, number);
+  state_.clock.Return(clock);
+  return passed;
+}
+
+GpuMemory& GpuCluster::MemoryOf(BufferId id, int64_t rank) {
+  if (rank == state_.rank) return state_.MemoryOf(id);
+  return *waiting_[static_cast<size_t>(rank)].block.memories[static_cast<size_t>(id)];
+}
+
 void GpuCluster::Leave() {
   waiting_[static_cast<size_t>(state_.rank)].place = state_.clock.Leave();
 }
@@ -101,13 +143,10 @@ void GpuCluster::Do(const LoadPeer& load) {
           "reads '" + buffer.name + "' of another block after the last cluster_barrier",
           state_.active[i]);
     }
-    GpuMemory& memory =
-        peer == state_.rank
-            ? state_.MemoryOf(load.from)
-            : *waiting_[static_cast<size_t>(peer)].block.memories[static_cast<size_t>(load.from)];
     int64_t bad = 0;
     const GpuFault fault =
-        memory.ReadPeer(from[i].i, registers.buffer().lanes, state_.active[i], values, &bad);
+        MemoryOf(load.from, peer)
+            .ReadPeer(from[i].i, registers.buffer().lanes, state_.active[i], values, &bad);
     if (fault != GpuFault::kNone) {
       return state_.FailAccess(fault, "reads of a peer", buffer, bad, state_.active[i]);
     }

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "compiler/ir/interpret/gpu_expr.h"
 #include "compiler/ir/interpret/gpu_state.h"
+#include "compiler/ir/interpret/role_turns.h"
 
 namespace mlc::ir {
 
@@ -23,8 +26,14 @@ class GpuCluster {
   // Creates those of the other blocks of the largest cluster. REQUIRES: MakeBlock.
   void MakeOthers(int blocks);
 
-  // Swaps the current block with the stored block of the state's rank.
-  void Swap();
+  // Runs the blocks from `first` on up to their next cluster barrier, in turn: `block` runs the
+  // state's current one.
+  void RunBlocks(int64_t first, const std::function<void()>& block);
+  // From `block`, which waits: another block goes on. False where there is none, or where all would
+  // wait for ever.
+  bool PassTurn();
+  // Memory of the block of that rank.
+  GpuMemory& MemoryOf(BufferId id, int64_t rank);
   void Leave();  // the current block stops at a cluster barrier
   // Continues the block. `seen`: what the blocks of the cluster published before the barrier.
   void Resume(const std::vector<GpuClock::Span>& seen);
@@ -39,8 +48,13 @@ class GpuCluster {
   std::unique_ptr<GpuMemory> MakeMemory(size_t buffer, std::span<std::byte> param,
                                         std::span<const std::unique_ptr<GpuMemory>> others);
 
+  // Swaps the current block with the stored block of the state's rank.
+  void Swap();
+  void Enter(int rank, int64_t block);
+
   GpuState& state_;
   GpuExpressions& expressions_;
+  RoleTurns* turns_ = nullptr;         // of blocks, while those of a cluster run
   std::vector<WaitingBlock> waiting_;  // by rank; empty without clusters
 };
 

@@ -51,8 +51,8 @@ GpuMachine::GpuMachine(const Kernel& kernel, std::span<const std::span<std::byte
       products_(state_, expressions_),
       sync_(state_, expressions_, products_),
       cluster_(state_, expressions_),
-      roles_(state_),
-      tile_copies_(state_, expressions_, roles_) {
+      roles_(state_, cluster_),
+      tile_copies_(state_, expressions_, cluster_, roles_) {
   cluster_.MakeBlock(params);
   int cluster = 1;
   for (const StmtRef& phase : kernel.phases) {
@@ -75,8 +75,6 @@ void GpuMachine::RunLaunch(const For& grid) {
   state_.threads = static_cast<int>(ExtentOf(loop));
   state_.cluster_size = loop.cluster;
   state_.clock.StartLaunch(state_.threads);
-  state_.active.resize(static_cast<size_t>(state_.threads));
-  std::iota(state_.active.begin(), state_.active.end(), 0);
   const int64_t blocks = ExtentOf(grid);
   for (int64_t first = 0; first < blocks; first += state_.cluster_size) {
     if (state_.clock.now() > std::numeric_limits<uint32_t>::max() / 2) {
@@ -91,7 +89,6 @@ void GpuMachine::RunLaunch(const For& grid) {
 
 void GpuMachine::StartBlock(const For& grid, const For& loop) {
   state_.clock.StartBlock(Awaits(loop.body));
-  state_.async.StartBlock(state_.threads / kWarpThreads);
   for (size_t i = 0; i < state_.block.memories.size(); ++i) {
     if (state_.kernel.buffers[i].scope == Scope::kSharedMemory)
       state_.block.memories[i]->StartBlock();
@@ -104,12 +101,11 @@ void GpuMachine::RunCluster(const For& grid, const For& loop, int64_t first) {
   const std::vector<StmtRef>& body = std::get<Block>(loop.body->node).body;
   const auto is_end = [](const StmtRef& stmt) { return IsSync(stmt, SyncKind::kClusterBarrier); };
   std::vector<GpuClock::Span> seen, before;
+  state_.async.StartCluster(state_.threads / kWarpThreads, state_.cluster_size);
   for (auto from = body.begin();;) {
     const auto past = std::find_if(from, body.end(), is_end);
     state_.last_part = past == body.end();
-    for (state_.rank = 0; state_.rank < state_.cluster_size; ++state_.rank) {
-      state_.block_number = first + state_.rank;
-      cluster_.Swap();
+    cluster_.RunBlocks(first, [&] {
       if (from == body.begin()) {
         StartBlock(grid, loop);
       } else {
@@ -124,10 +120,9 @@ void GpuMachine::RunCluster(const For& grid, const For& loop, int64_t first) {
         cluster_.Leave();
         state_.clock.Publish(&seen);
       }
-      if (state_.failed) return;
-      cluster_.Swap();
-    }
-    if (state_.last_part) return;
+    });
+    if (state_.failed || state_.last_part) return;
+    state_.async.ClusterBarrier();
     from = past + 1;
     before = std::exchange(seen, {});
   }

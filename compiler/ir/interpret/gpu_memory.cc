@@ -127,10 +127,10 @@ GpuFault GpuMemory::CheckRead(int64_t index, int thread) {
 
 void GpuMemory::NoteRead(Touch& touch, int thread) {
   last_access_ = clock_->now();
-  if (touch.read < clock_->barrier()) {
+  if (touch.read < clock_->barrier() || clock_->Elsewhere(touch.read)) {
     // A read of another block stays known, the more dangerous one if there are several.
     const uint32_t since = std::max(clock_->launch(), valid_since_);
-    if (touch.read >= since && touch.read < clock_->part()) {
+    if (touch.read >= since && clock_->Elsewhere(touch.read)) {
       const bool keep =
           touch.read_elsewhere >= clock_->launch() && !clock_->Acquired(touch.read_elsewhere);
       if (!keep) touch.read_elsewhere = touch.read;

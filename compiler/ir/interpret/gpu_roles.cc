@@ -64,10 +64,15 @@ void GpuRoles::Run(const If& branch, const std::vector<int>& taken, const std::v
 }
 
 bool GpuRoles::PassTurn() {
-  if (turns_ == nullptr) return false;
   std::vector<int> active = std::move(state_.active);
   LaneStack stack = std::exchange(state_.stack, {});
-  const bool passed = turns_->Pass(state_.async.changes());
+  RoleTurns* const turns = turns_;
+  bool passed = turns != nullptr && turns->Pass(state_.async.changes());
+  if (!passed) {
+    turns_ = nullptr;  // another block's roles take turns of their own
+    passed = cluster_.PassTurn();
+    turns_ = turns;
+  }
   state_.active = std::move(active);
   state_.stack = std::move(stack);
   return passed;

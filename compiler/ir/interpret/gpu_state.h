@@ -65,7 +65,7 @@ struct GpuState {
   GpuClock clock;
   int threads = 0;  // of the current launch
   GpuBlock block;
-  GpuAsync async;           // of the block; no cluster has mbarriers
+  GpuAsync async;           // of the cluster
   std::vector<int> active;  // threads, in order
   LaneStack stack;
   int rank = 0;            // of the block in its cluster

@@ -1,5 +1,8 @@
 #include "compiler/ir/interpret/gpu_tile_copies.h"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace mlc::ir {
 
 namespace {
@@ -7,6 +10,7 @@ namespace {
 constexpr int64_t kTileAlignment = 1024;  // bytes
 constexpr int64_t kRowBytes = 128;
 constexpr int64_t kPieceBytes = 16;
+constexpr int kMaxRanks = 64;  // bits of a mask
 
 // Whether at + by is in 0 .. end.
 bool Inside(int64_t at, int64_t by, int64_t end) { return at >= -by && at < end && at + by < end; }
@@ -14,12 +18,12 @@ bool Inside(int64_t at, int64_t by, int64_t end) { return at >= -by && at < end 
 }  // namespace
 
 std::string GpuTileCopies::NameOf(const GpuAsync::Key& key) const {
-  return state_.BufferOf(key.first).name + "[" + std::to_string(key.second) + "]";
+  return state_.BufferOf(key.buffer).name + "[" + std::to_string(key.index) + "]";
 }
 
 bool GpuTileCopies::Find(BufferId barrier, int64_t index, int thread, GpuAsync::Key* key) {
   const Buffer& buffer = state_.BufferOf(barrier);
-  *key = {barrier, index};
+  *key = {state_.rank, barrier, index};
   if (index >= 0 && index < buffer.size) return true;
   state_.FailAccess(GpuFault::kBounds, "uses", buffer, index, thread);
   return false;
@@ -45,9 +49,15 @@ void GpuTileCopies::Do(const MbarrierArrive& arrive) {
   LaneStack::Frame frame(state_.stack);
   Lane* index = frame.Take(state_.Count());
   expressions_.Eval(*arrive.index, index);
+  Lane* rank = arrive.rank == nullptr ? nullptr : frame.Take(state_.Count());
+  if (rank != nullptr) expressions_.Eval(*arrive.rank, rank);
   for (size_t i = 0; i < state_.Count() && !state_.failed; ++i) {
     GpuAsync::Key key;
     if (!Find(arrive.barrier, index[i].i, state_.active[i], &key)) return;
+    if (rank != nullptr) {
+      if (!Reaches(rank[i].i, "arrives at '" + NameOf(key) + "'", state_.active[i])) return;
+      key.rank = static_cast<int>(rank[i].i);
+    }
     // One thread speaks for what its warp did before the last barrier of the warp.
     const int warp = state_.active[i] / kWarpThreads;
     const std::string wrong =
@@ -96,14 +106,51 @@ void GpuTileCopies::LearnInWarps() {
   }
 }
 
-// The values come at once; no thread may read them before its wait.
+bool GpuTileCopies::Reaches(int64_t rank, const std::string& what, int thread) {
+  if (rank < 0 || rank >= state_.cluster_size) {
+    state_.Fail(StatusCode::kOutOfRange,
+                what + " of rank " + std::to_string(rank) + " in a cluster of " +
+                    std::to_string(state_.cluster_size),
+                thread);
+  } else if (rank != state_.rank && state_.last_part) {
+    state_.Fail(StatusCode::kFailedPrecondition,
+                what + " of another block after the last cluster_barrier", thread);
+  }
+  return !state_.failed;
+}
+
+bool GpuTileCopies::Target(const Lane* ranks, const std::string& name, int thread) {
+  targets_.assign(1, state_.rank);
+  if (ranks == nullptr) return true;
+  targets_.clear();
+  for (int rank = 0; rank < kMaxRanks; ++rank) {
+    if ((static_cast<uint64_t>(ranks->i) >> rank & 1) == 0) continue;
+    if (!Reaches(rank, "copies to '" + name + "'", thread)) return false;
+    targets_.push_back(rank);
+  }
+  return true;
+}
+
 bool GpuTileCopies::Put(BufferId to, int64_t at, int64_t count, int thread, BufferId barrier,
                         int64_t index) {
-  GpuMemory& target = state_.MemoryOf(to);
-  const Buffer& buffer = target.buffer();
-  const int64_t bytes = count * SizeOf(buffer.dtype);
   GpuAsync::Key key;
   if (!Find(barrier, index, thread, &key)) return false;
+  return std::all_of(targets_.begin(), targets_.end(), [&](int rank) {
+    key.rank = rank;
+    return PutOne(to, at, count, thread, key);
+  });
+}
+
+void GpuTileCopies::PutValue(BufferId to, int64_t at, Lane value) {
+  for (const int rank : targets_) cluster_.MemoryOf(to, rank).PutTile(at, value);
+}
+
+// The values come at once; no thread may read them before its wait.
+bool GpuTileCopies::PutOne(BufferId to, int64_t at, int64_t count, int thread,
+                           const GpuAsync::Key& key) {
+  GpuMemory& target = cluster_.MemoryOf(to, key.rank);
+  const Buffer& buffer = target.buffer();
+  const int64_t bytes = count * SizeOf(buffer.dtype);
   if (at < 0 || count > buffer.size || at > buffer.size - count) {
     state_.FailAccess(GpuFault::kBounds, "copies to", buffer, at < 0 ? at : buffer.size, thread);
     return false;
@@ -126,6 +173,8 @@ void GpuTileCopies::Do(const CopyBulk& copy) {
   expressions_.Eval(*copy.to_index, to);
   expressions_.Eval(*copy.from_index, from);
   expressions_.Eval(*copy.barrier_index, barrier);
+  Lane* ranks = copy.ranks == nullptr ? nullptr : frame.Take(state_.Count());
+  if (ranks != nullptr) expressions_.Eval(*copy.ranks, ranks);
   const Buffer& target = state_.BufferOf(copy.to);
   const int64_t piece = kPieceBytes / SizeOf(target.dtype);
   for (size_t i = 0; i < state_.Count() && !state_.failed; ++i) {
@@ -135,6 +184,7 @@ void GpuTileCopies::Do(const CopyBulk& copy) {
                              "]', where an end is not aligned to 16 bytes",
                          state_.active[i]);
     }
+    if (!Target(ranks == nullptr ? nullptr : ranks + i, target.name, state_.active[i])) return;
     if (!Put(copy.to, to[i].i, copy.elements, state_.active[i], copy.barrier, barrier[i].i)) return;
     PutRun(copy, state_.active[i], to[i].i, from[i].i);
   }
@@ -142,7 +192,6 @@ void GpuTileCopies::Do(const CopyBulk& copy) {
 
 void GpuTileCopies::PutRun(const CopyBulk& copy, int thread, int64_t to, int64_t from) {
   GpuMemory& source = state_.MemoryOf(copy.from);
-  GpuMemory& target = state_.MemoryOf(copy.to);
   const int64_t size = source.buffer().size;
   if (from < 0 || from > size - copy.elements) {
     return state_.FailAccess(GpuFault::kBounds, "copies", source.buffer(), from < 0 ? from : size,
@@ -155,7 +204,7 @@ void GpuTileCopies::PutRun(const CopyBulk& copy, int thread, int64_t to, int64_t
     if (fault != GpuFault::kNone) {
       return state_.FailAccess(fault, "copies", source.buffer(), bad, thread);
     }
-    target.PutTile(to + at, value);
+    PutValue(copy.to, to + at, value);
   }
 }
 
@@ -169,6 +218,8 @@ void GpuTileCopies::Do(const CopyTensor& copy) {
   expressions_.Eval(*copy.row, row);
   expressions_.Eval(*copy.k, k);
   expressions_.Eval(*copy.barrier_index, barrier);
+  Lane* ranks = copy.ranks == nullptr ? nullptr : frame.Take(state_.Count());
+  if (ranks != nullptr) expressions_.Eval(*copy.ranks, ranks);
   const int64_t size = SizeOf(state_.MemoryOf(copy.from).buffer().dtype);
   const int64_t count = copy.box * (kRowBytes / size);
   for (size_t i = 0; i < state_.Count() && !state_.failed; ++i) {
@@ -184,6 +235,7 @@ void GpuTileCopies::Do(const CopyTensor& copy) {
                              "]', which is not aligned to 1024 bytes",
                          state_.active[i]);
     }
+    if (!Target(ranks == nullptr ? nullptr : ranks + i, name, state_.active[i])) return;
     if (!Put(copy.to, to[i].i, count, state_.active[i], copy.barrier, barrier[i].i)) return;
     PutBox(copy, state_.active[i], to[i].i, row[i].i, k[i].i);
   }
@@ -191,7 +243,6 @@ void GpuTileCopies::Do(const CopyTensor& copy) {
 
 void GpuTileCopies::PutBox(const CopyTensor& copy, int thread, int64_t to, int64_t row, int64_t k) {
   GpuMemory& source = state_.MemoryOf(copy.from);
-  GpuMemory& target = state_.MemoryOf(copy.to);
   const int64_t size = SizeOf(source.buffer().dtype);
   const int64_t depth = kRowBytes / size, piece = kPieceBytes / size;
   for (int64_t at = 0; at < copy.box * depth; ++at) {
@@ -205,7 +256,7 @@ void GpuTileCopies::PutBox(const CopyTensor& copy, int thread, int64_t to, int64
                : GpuFault::kNone;
     if (fault != GpuFault::kNone)
       return state_.FailAccess(fault, "copies", source.buffer(), bad, thread);
-    target.PutTile(to + r * depth + ((d / piece) ^ (r % 8)) * piece + d % piece, value);
+    PutValue(copy.to, to + r * depth + ((d / piece) ^ (r % 8)) * piece + d % piece, value);
   }
 }
 

@@ -138,7 +138,7 @@ class Generator {
       ExprRef at = Index(1, true), from = Index(2, false), rank = Index(1, false);
       return MakeStmt(LoadPeer{Pick(2) == 0 ? sum_ : pair_, at, words_, from, rank});
     }
-    if (cluster_ == 1 && Pick(4) == 0) return RandomAsyncStmt();
+    if (Pick(4) == 0) return RandomAsyncStmt();
     if (Pick(6) == 0) return RandomUnpack();
     switch (Pick(5)) {
       case 0:
@@ -177,19 +177,22 @@ class Generator {
   // Mbarriers and the copies that arrive at them.
   StmtRef RandomAsyncStmt() {
     ExprRef at = Index(1, false), to = Index(1, false), from = Index(1, false);
+    ExprRef ranks = cluster_ > 1 && Pick(2) == 0 ? Index(1, false) : nullptr;
     const int64_t size = kernel_.buffers[static_cast<size_t>(global_)].size;
     switch (Pick(5)) {
       case 0:
         return MakeStmt(MbarrierInit{barriers_, at, 1 + Pick(3)});
       case 1:
+        if (ranks != nullptr) return MakeStmt(MbarrierArrive{barriers_, at, 0, ranks});
         return MakeStmt(MbarrierArrive{barriers_, at, 16 * Pick(10)});
       case 2:
         return MakeStmt(MbarrierWait{barriers_, at, to});
       case 3:
-        return MakeStmt(CopyBulk{block_, to, global_, from, 8 * (1 + Pick(4)), barriers_, at});
+        return MakeStmt(
+            CopyBulk{block_, to, global_, from, 8 * (1 + Pick(4)), barriers_, at, ranks});
       default:
         return MakeStmt(CopyTensor{block_, to, global_, from, Index(1, false), 1 + Pick(4), 1,
-                                   1 + Pick(static_cast<int>(size)), 128, barriers_, at});
+                                   1 + Pick(static_cast<int>(size)), 128, barriers_, at, ranks});
     }
   }
 
@@ -243,7 +246,7 @@ class Generator {
       }
       case 4: {
         If branch;
-        branch.roles = gpu_ && depth == 1 && cluster_ == 1 && Pick(2) == 0;
+        branch.roles = gpu_ && depth == 1 && Pick(2) == 0;
         branch.condition = Value({DType::kBool, 1}, 3);
         branch.then_body = RandomBlock(depth + 1);
         if (Pick(2) == 0) branch.else_body = RandomBlock(depth + 1);

@@ -40,10 +40,25 @@ std::vector<double> Operand(const AsyncProduct& p, bool matrix, int count, int t
   return values;
 }
 
-// The copy of one operand's step i into stage q.
+// The copy of one operand's step i into stage q, or of the part of `rank` to every block.
 std::string Copy(const AsyncProduct& p, bool matrix, const char* to, const char* from, int count,
-                 int tile, const std::string& first_row, const std::string& first_step) {
-  const std::string elements = Number(int64_t{tile} * p.step());
+                 int tile, const std::string& first_row, const std::string& first_step,
+                 int parts = 1) {
+  const std::string all = Number(int64_t{tile} * p.step());
+  const std::string elements = Number(int64_t{tile / parts} * p.step());
+  if (parts > 1) {
+    const std::string ranks = " ranks " + Number((1 << parts) - 1) + "\n";
+    const std::string place =
+        std::string(to) + "[add(mul(q, " + all + "), mul(rank, " + elements + "))] = " + from;
+    if (!matrix) {
+      return "copy_bulk " + place + "[add(mul(add(" + first_step + ", i), " + all +
+             "), mul(rank, " + elements + "))] elements=" + elements + " signals full[q]" + ranks;
+    }
+    return "copy_tensor " + place + "[add(" + first_row + ", mul(rank, " + Number(tile / parts) +
+           "))] along mul(i, " + Number(p.step()) + ") box=" + Number(tile / parts) + " of " +
+           Number(count) + " by " + Number(p.depth) + " pitch " + Number(p.pitch) +
+           " signals full[q]" + ranks;
+  }
   const std::string place = std::string(to) + "[mul(q, " + elements + ")] = " + from;
   if (!matrix) {
     return "copy_bulk " + place + "[mul(add(" + first_step + ", i), " + elements +
@@ -70,6 +85,13 @@ std::string Declarations(const AsyncProduct& p) {
          "]\nthread h: f32[4] reg z: f32x4[" + Number(p.columns / 8) + "]\n";
 }
 
+// Of a warp at the free stage s, of each block that may fill it.
+std::string Arrival(const AsyncProduct& p) {
+  if (p.cluster == 1) return "if equal(mod(t, 32), 0) { mbarrier_arrive empty[s] }";
+  return "if less(mod(t, 32), " + Number(p.cluster) +
+         ") { mbarrier_arrive empty[s] of mod(t, 32) }";
+}
+
 // A warpgroup multiplies, and stores its fragments.
 std::string Multiplies(const AsyncProduct& p) {
   const std::string fragments = Number(p.columns / 8), stages = Number(p.stages);
@@ -78,7 +100,7 @@ std::string Multiplies(const AsyncProduct& p) {
          "mbarrier_wait full[s] parity mod(div(k, " + stages + "), 2)\n" +
          "warpgroup_mma z[0] += x[mul(s, " + Number(kRows * p.step()) + ")] * y[mul(s, " +
          Number(p.columns * p.step()) + ")] columns=" + Number(p.columns) + "\nwait_products 0\n" +
-         "if equal(mod(t, 32), 0) { mbarrier_arrive empty[s] } }\n" +
+         Arrival(p) + " }\n" +
          "let r = add(mul(p, 64), add(mul(div(t, 32), 16), div(mod(t, 32), 4)))\n" +
          "unrolled for g in 0 .. " + fragments + " { h[0] = z[g]\n" + "let to = add(mul(r, " +
          Number(p.columns) + "), add(mul(g, 8), mul(mod(t, 4), 2)))\n" +
@@ -92,7 +114,7 @@ std::string Copies(const AsyncProduct& p) {
          stages + ")\nmbarrier_wait empty[q] parity mod(add(div(i, " + stages + "), 1), 2)\n" +
          "mbarrier_arrive full[q] bytes=" + Number((kRows + p.columns) * 128) + "\n" +
          Copy(p, p.tensor_rows, "x", "a", p.rows, kRows, "mul(p, 64)", "mul(p, " + steps + ")") +
-         Copy(p, p.tensor_columns, "y", "b", p.columns, p.columns, "0", "0") + "} }\n";
+         Copy(p, p.tensor_columns, "y", "b", p.columns, p.columns, "0", "0", p.cluster) + "} }\n";
 }
 
 }  // namespace
@@ -101,11 +123,17 @@ std::string AsyncProduct::Text() const {
   std::string begin;
   for (int stage = 0; stage < stages; ++stage) {
     begin += "mbarrier_init full[" + Number(stage) + "] of 1 mbarrier_init empty[" + Number(stage) +
-             "] of 4\n";
+             "] of " + Number(4 * cluster) + "\n";
   }
-  return Declarations(*this) + "parallel for p in 0 .. " + Number(blocks) +
-         " { threads for t in 0 .. 160 {\n" + begin + "await_inputs\nroles if less(t, 128) {\n" +
-         Multiplies(*this) + "} else {\n" + Copies(*this) + "} } } }";
+  std::string head = " { threads for t in 0 .. 160", end = "} } } }";
+  if (cluster > 1) {
+    head += " cluster " + Number(cluster);
+    begin += "cluster_barrier\nlet rank = mod(p, " + Number(cluster) + ")\n";
+    end = "}\nwarp_barrier\ncluster_barrier\n} } }";
+  }
+  return Declarations(*this) + "parallel for p in 0 .. " + Number(blocks) + head + " {\n" + begin +
+         "await_inputs\nroles if less(t, 128) {\n" + Multiplies(*this) + "} else {\n" +
+         Copies(*this) + end;
 }
 
 std::vector<double> AsyncProduct::Rows() const {
@@ -182,6 +210,27 @@ std::vector<AsyncProduct> AsyncProducts() {
        .dtype = DType::kF8E5M2,
        .columns_dtype = DType::kF8E4M3Fn,
        .tensor_columns = true},
+      {.name = "cluster_f16",
+       .blocks = 4,
+       .rows = 240,
+       .depth = 520,
+       .pitch = 520,
+       .stages = 3,
+       .cluster = 2},
+      {.name = "cluster_two_maps_bf16",
+       .dtype = DType::kBF16,
+       .tensor_columns = true,
+       .blocks = 4,
+       .rows = 200,
+       .columns = 64,
+       .cluster = 4},
+      {.name = "cluster_f32",
+       .dtype = DType::kF32,
+       .tensor_columns = true,
+       .blocks = 2,
+       .rows = 128,
+       .columns = 32,
+       .cluster = 2},
   };
 }
 

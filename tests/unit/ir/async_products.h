@@ -22,6 +22,7 @@ struct AsyncProduct {
   int rows = 60, columns = 16, depth = 200;         // what tensor copies find; the rest is zero
   int pitch = 208;                                  // of rows and columns in memory
   int stages = 2;
+  int cluster = 1;  // blocks that bring a part of the columns each, to all of them
 
   int step() const { return 128 / static_cast<int>(SizeOf(dtype)); }  // elements of k
   DType of_columns() const { return columns_dtype.value_or(dtype); }
