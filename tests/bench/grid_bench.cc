@@ -5,10 +5,11 @@
 // (f8e4m3fn, scaled to bf16) or e4m3a (the same with a tolerance that keeps sums out of the unit);
 // EPILOGUE is none, bias, gelu (bias and GELU), residual (bias, and another tensor added) or gate
 // (multiplied by the SiLU of another tensor). COUNT configs of each family are measured; of all
-// three without FAMILY. Prints one JSON object:
-// the measured configs, the one that a build without measurements takes, and the CUDA C++ of the
-// fastest with all that a launch needs. `grid_bench CASE list` only lists the configs of an H200;
-// `grid_bench CASE print COUNT [FAMILY ...]` prints the kernels of those with the least estimates.
+// three without FAMILY; FAMILY:KNOB=VALUE:... is its configs with such values. Prints one JSON
+// object: the measured configs, the one that a build without measurements takes, and the CUDA C++
+// of the fastest with all that a launch needs. `grid_bench CASE list` only lists the configs of an
+// H200; `grid_bench CASE print COUNT [FAMILY ...]` prints the kernels of those with the least
+// estimates.
 #include <cstdio>
 #include <cstdlib>
 #include <map>

@@ -1,9 +1,11 @@
 #include "tests/bench/least_estimates.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include "compiler/schedule/cuda/tensor/role_plan.h"
@@ -47,9 +49,24 @@ std::vector<const char*> TileOf(const std::string& family) {
 
 }  // namespace
 
-std::vector<std::string> LeastEstimates(const std::string& family_name,
-                                        const graph::Workload& workload,
+std::vector<std::string> LeastEstimates(const std::string& wanted, const graph::Workload& workload,
                                         const target::Target& target, size_t count) {
+  std::istringstream parts(wanted);
+  std::string family_name;
+  std::getline(parts, family_name, ':');
+  std::vector<std::pair<std::string, int64_t>> knobs;
+  for (std::string knob; std::getline(parts, knob, ':');) {
+    const size_t equals = std::min(knob.find('='), knob.size());
+    char* end = nullptr;
+    const int64_t value = std::strtoll(knob.c_str() + std::min(equals + 1, knob.size()), &end, 10);
+    if (end == knob.c_str() + knob.size() && equals < knob.size()) {
+      knobs.emplace_back(knob.substr(0, equals), value);
+    }
+  }
+  const auto is_wanted = [&](const Config& config) {
+    return std::all_of(knobs.begin(), knobs.end(),
+                       [&](const auto& knob) { return config[knob.first] == knob.second; });
+  };
   const schedule::Family& family = *schedule::FindFamily(family_name);
   if (!family.Accepts(workload, target)) return {};
   const std::unique_ptr<const schedule::Problem> problem = family.Open(workload, target);
@@ -58,6 +75,7 @@ std::vector<std::string> LeastEstimates(const std::string& family_name,
   std::vector<std::pair<double, int64_t>> order;
   for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
     const Config config = space.At(rank);
+    if (!is_wanted(config)) continue;
     if (problem->Check(config) != schedule::RejectReason::kNone) continue;
     order.emplace_back(cycles_of(config), rank);
   }

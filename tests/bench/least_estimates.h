@@ -15,7 +15,9 @@ inline constexpr const char* kMatrixFamilies[] = {"tensor_contraction", "warpgro
                                                   "role_contraction"};
 
 // Texts of `count` configs, few of one tile: the estimate is not to be trusted that far. None if
-// the family does not accept the workload. REQUIRES: one of kMatrixFamilies.
+// the family does not accept the workload. `family`: one of kMatrixFamilies, or one followed by
+// ":KNOB=VALUE" once or more, which stands for its configs with these values. REQUIRES: the family
+// has the knobs.
 std::vector<std::string> LeastEstimates(const std::string& family, const graph::Workload& workload,
                                         const target::Target& target, size_t count);
 
