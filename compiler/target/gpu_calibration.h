@@ -101,6 +101,7 @@ struct GpuRoleCalibration {
   double lone_step;        // and a product that nothing overlaps
   double memory_latency;   // of a copy to shared memory
   double start;            // tensor maps, the first copies, the last stores
+  double pair;             // what a pair of blocks waits for each other
   double end;              // of a tile,
   double outputs;          // and outputs per cycle,
   double narrow_outputs;   // of two bytes, which go through shared memory as such;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/schedule/problem/contraction_space.h"
@@ -18,7 +19,8 @@ constexpr int kCases = 8;
 std::vector<CudaSubject> Subjects() {
   std::vector<CudaSubject> subjects;
   for (const CudaSubject& subject : CudaSubjects()) {
-    if (subject.least < 0) subjects.push_back(subject);
+    const bool splits = subject.knob != nullptr && std::string_view(subject.knob) == "split";
+    if (splits && subject.least < 0) subjects.push_back(subject);
   }
   return subjects;
 }

@@ -368,6 +368,33 @@ TEST(RoleContractionProperty, BlocksShareTheDepthOfATile) {
   EXPECT_GT(CheckRolesWhere(body, 132, 16, 11, 4e-3, wanted), 8);
 }
 
+// Blocks of a cluster share what they copy; tiles outside the matrix take part in that.
+TEST(RoleContractionProperty, BlocksOfAClusterShareCopies) {
+  const std::string bodies[] = {
+      kBiased,
+      "%0 = input() : bf16[200,136]\n%1 = input() : bf16[136,168]{1,136}\n"
+      "%2 = matmul(%0, %1) : bf16[200,168]\n%3 = input() : bf16[200,168]\n"
+      "%4 = add(%2, %3) : bf16[200,168]\nreturn %4\n",
+      "%0 = input() : f16[192,136]\n%1 = weight() : f16[136,160]\n%2 = matmul(%0, %1) : "
+      "f16[192,160]\n%3 = input() : f16[192,160]\n%4 = add(%2, %3) : f16[192,160]\nreturn %4\n"};
+  for (const std::string& body : bodies) {
+    const double bound = body.find("bf16") == std::string::npos ? 4e-3 : 3e-2;
+    for (const int cluster : {2, -2}) {
+      for (const int alternate : {0, 1}) {
+        const auto wanted = [&](const Config& config) {
+          return config["cluster"] == cluster && config["alternate"] == alternate;
+        };
+        EXPECT_GT(CheckRolesWhere(body, 7, 3, 29, bound, wanted), 1) << body << cluster;
+      }
+      const auto carried = [&](const Config& config) {
+        return config["cluster"] == cluster && config["storers"] > 0;
+      };
+      if (body.find("160") == std::string::npos) continue;  // columns of no whole chunks
+      EXPECT_GT(CheckRolesWhere(body, 7, 3, 31, bound, carried), 1) << body << cluster;
+    }
+  }
+}
+
 graph::Workload LongProduct(int k, const std::string& attributes, int rows = 16) {
   const std::string depth = std::to_string(k), m = std::to_string(rows);
   return Parsed("workload v1 tolerance=1e-5 {\n  %0 = input() : f32[" + m + "," + depth +

@@ -8,8 +8,9 @@
 // instead of sharing each), stages (steps of 128 bytes of k in shared memory), pending (steps whose
 // products are under way while the next begins), band (order of tiles), split (blocks that share
 // the k of a tile, through memory), storers (warps that carry results to global memory; 0: those
-// that multiply do). Of float8 also apart: the unit's sums of each step are added up outside of it,
-// because it cuts sums to 14 bits. Stateless, thread-safe.
+// that multiply do), cluster (blocks that share copies: 2 with the same columns, -2 with the same
+// rows). Of float8 also apart: the unit's sums of each step are added up outside of it, because it
+// cuts sums to 14 bits. Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/cuda/tensor/role_plan.h"
@@ -20,7 +21,7 @@ namespace mlc::schedule {
 class RoleContractionFamily final : public FamilyOf<RoleProblem> {
  public:
   std::string_view name() const override { return "role_contraction"; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 
  protected:

@@ -33,11 +33,18 @@ class RoleLowering {
     ExprRef stage, parity;  // of the step's phase at its stage's barriers
   };
 
+  struct Share {
+    int parts;      // of which a block brings one
+    ExprRef part;   // its number
+    ExprRef ranks;  // of those that get it, by bits; null: this block alone
+  };
+
   bool Packs() const { return tensor_.columns.mode == TileMode::kPacked; }
   int64_t RowBytes() const { return tensor_.rows.elements * SizeOf(tensor_.dtype); }
   int64_t ColumnBytes() const { return tensor_.columns.elements * SizeOf(tensor_.dtype); }
   void DeclareOperands();
   void EmitBlock(const ExprRef& block, const ExprRef& thread);
+  void PlaceInCluster();
   void EmitRoles();
   void EmitPart();
   void ForTiles(const ExprRef& first, int64_t every, const std::function<void(ExprRef)>& body);
@@ -46,9 +53,11 @@ class RoleLowering {
   void EmitCopies();
   void EmitCopiesOfWarp(int64_t first);
   void EmitCopy(const ExprRef& k, const ExprRef& stage);
+  Share ShareOf(int parts) const;
   void EmitProducts();
   void EmitTile(const ExprRef& round);
   void AddProducts();
+  void Release(const ExprRef& stage, const ExprRef& when);
   void Arrive(ir::BufferId barrier, const ExprRef& index, const ExprRef& when);
   void EmitStores();
   RoleStore::Tile TileOf(const ExprRef& round) const {
@@ -71,6 +80,7 @@ class RoleLowering {
   // Of the current block, thread and tile.
   ExprRef block_, thread_, group_, lane_, group_row_;
   ExprRef m_tile_, n_tile_;
+  ExprRef cluster_, rank_;               // number of the cluster, and the block's rank in it
   ExprRef first_step_ = Int(0), count_;  // of this block's k
 };
 
@@ -100,8 +110,10 @@ void RoleLowering::DeclareOperands() {
 LoweredKernel RoleLowering::Run() {
   DeclareOperands();
   if (gpu::AllNarrow(workload_)) b_.Approximate();
-  b_.Launch(plan_.blocks, plan_.threads(), 1,
-            [&](const ExprRef& block, const ExprRef& thread) { EmitBlock(block, thread); });
+  b_.Launch(
+      plan_.blocks, plan_.threads(), 1,
+      [&](const ExprRef& block, const ExprRef& thread) { EmitBlock(block, thread); },
+      plan_.cluster.size());
   LoweredKernel lowered{b_.Finish(), bindings_, {}};
   if (Packs()) lowered.preparations.push_back(TensorPackPreparation(workload_, g_, tensor_));
   return lowered;
@@ -113,16 +125,31 @@ void RoleLowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   count_ = Int(tensor_.split_steps);
   for (int64_t stage = 0; stage < tensor_.stages; ++stage) {
     async_.MbarrierInit(full_, Int(stage), 1);
-    async_.MbarrierInit(empty_, Int(stage), int64_t{4} * plan_.tile_groups());
+    async_.MbarrierInit(empty_, Int(stage),
+                        int64_t{4} * plan_.tile_groups() * plan_.cluster.size());
   }
   for (int64_t group = 0; plan_.alternate && group < plan_.groups; ++group) {
     async_.MbarrierInit(order_, Int(group), 4);
   }
   store_->InitBarriers();
+  PlaceInCluster();
   b_.AwaitInputs();
   if (SizeOf(tensor_.dtype) < 4) b_.ReleaseDependents();
   if (plan_.split() > 1) return EmitPart();
   EmitRoles();
+  if (plan_.cluster.size() == 1) return;
+  // Others may still arrive at barriers of this block.
+  b_.WarpBarrier();
+  b_.ClusterBarrier();
+}
+
+// Others begin to use this block's barriers once it has begun them.
+void RoleLowering::PlaceInCluster() {
+  cluster_ = block_;
+  if (plan_.cluster.size() == 1) return;
+  b_.ClusterBarrier();
+  cluster_ = b_.Let("cluster_number", ir::FloorDiv(block_, plan_.cluster.size()));
+  rank_ = b_.Let("rank", ir::Mod(block_, plan_.cluster.size()));
 }
 
 void RoleLowering::EmitRoles() {
@@ -150,18 +177,19 @@ void RoleLowering::ForTiles(const ExprRef& first, int64_t every,
                             const std::function<void(ExprRef)>& body) {
   if (plan_.split() > 1) return body(Int(0));
   b_.For("round", first, Int(plan_.rounds()), every, [&](const ExprRef& round) {
-    const ExprRef tile = b_.Let("tile", round * plan_.blocks + block_);
+    const ExprRef tile = b_.Let("tile", round * plan_.clusters() + cluster_);
     const auto inside = [&] {
       PlaceTile(tile);
       body(round);
     };
-    if (plan_.tiles() % plan_.blocks == 0) return inside();
-    b_.If(Less(tile, plan_.tiles()), inside);
+    if (plan_.units() % plan_.clusters() == 0) return inside();
+    b_.If(Less(tile, plan_.units()), inside);
   });
 }
 
+// `tile`: a number of units, each of the tiles of a cluster.
 void RoleLowering::PlaceTile(const ExprRef& tile) {
-  const int64_t m_tiles = tensor_.m_tiles, n_tiles = tensor_.n_tiles;
+  const int64_t m_tiles = plan_.m_units(), n_tiles = plan_.n_units();
   ExprRef m, n;
   if (plan_.band < 0) {
     m = ir::FloorDiv(tile, n_tiles);
@@ -181,6 +209,8 @@ void RoleLowering::PlaceTile(const ExprRef& tile) {
       n = n * (Int(1) - last) + last * ir::FloorDiv(inside, rest);
     }
   }
+  if (plan_.cluster.m > 1) m = m * int64_t{plan_.cluster.m} + rank_;
+  if (plan_.cluster.n > 1) n = n * int64_t{plan_.cluster.n} + rank_;
   m_tile_ = b_.Let("m_tile", m);
   n_tile_ = b_.Let("n_tile", n);
 }
@@ -217,19 +247,34 @@ void RoleLowering::EmitCopiesOfWarp(int64_t first) {
   });
 }
 
+// What the blocks of a cluster share, each brings a part of to all of them.
+RoleLowering::Share RoleLowering::ShareOf(int parts) const {
+  if (parts == 1) return {1, Int(0), nullptr};
+  return {parts, rank_, Int((1 << parts) - 1)};
+}
+
 void RoleLowering::EmitCopy(const ExprRef& k, const ExprRef& stage) {
   const ExprRef depth = b_.Let("k_first", (first_step_ + k) * int64_t{tensor_.bk});
-  async_.CopyTensor({row_tiles_, stage * tensor_.rows.elements, rows_,
-                     m_tile_ * int64_t{tensor_.bm}, depth, tensor_.bm, g_.m, g_.k, RowPitch(g_),
-                     full_, stage});
-  const ExprRef to = stage * tensor_.columns.elements;
+  const Share rows = ShareOf(plan_.cluster.n), columns = ShareOf(plan_.cluster.m);
+  const int height = tensor_.bm / rows.parts, width = tensor_.bn / columns.parts;
+  async_.CopyTensor({row_tiles_,
+                     stage * tensor_.rows.elements + rows.part * (int64_t{height} * tensor_.bk),
+                     rows_, m_tile_ * int64_t{tensor_.bm} + rows.part * int64_t{height}, depth,
+                     height, g_.m, g_.k, RowPitch(g_), full_, stage, rows.ranks});
+  const int64_t elements = int64_t{width} * tensor_.bk;
+  const ExprRef to = stage * tensor_.columns.elements + columns.part * elements;
   if (Packs()) {
-    const ExprRef panel = n_tile_ * tensor_.k_steps + first_step_ + k;
-    async_.CopyBulk({column_tiles_, to, columns_, panel * tensor_.columns.elements,
-                     static_cast<int>(tensor_.columns.elements), full_, stage});
+    // No panel lies behind the last one; what is copied for a tile outside does not matter.
+    const bool past = plan_.n_units() * plan_.cluster.n > tensor_.n_tiles;
+    const ExprRef tile = past ? ir::Min(n_tile_, Int(tensor_.n_tiles - 1)) : n_tile_;
+    const ExprRef panel = tile * tensor_.k_steps + first_step_ + k;
+    async_.CopyBulk({column_tiles_, to, columns_,
+                     panel * tensor_.columns.elements + columns.part * elements,
+                     static_cast<int>(elements), full_, stage, columns.ranks});
   } else {
-    async_.CopyTensor({column_tiles_, to, columns_, n_tile_ * int64_t{tensor_.bn}, depth,
-                       tensor_.bn, g_.n, g_.k, g_.p.column_stride, full_, stage});
+    async_.CopyTensor({column_tiles_, to, columns_,
+                       n_tile_ * int64_t{tensor_.bn} + columns.part * int64_t{width}, depth, width,
+                       g_.n, g_.k, g_.p.column_stride, full_, stage, columns.ranks});
   }
 }
 
@@ -251,6 +296,13 @@ void RoleLowering::EmitProducts() {
 void RoleLowering::Arrive(ir::BufferId barrier, const ExprRef& index, const ExprRef& when) {
   const ExprRef one = ir::MakeApply(ScalarOp::kEqual, {lane_, Int(0)});
   b_.If(And(one, when), [&] { async_.MbarrierArrive(barrier, index); });
+}
+
+// The group's products of a stage have ended: a lane tells each block that copies to it.
+void RoleLowering::Release(const ExprRef& stage, const ExprRef& when) {
+  if (plan_.cluster.size() == 1) return Arrive(empty_, stage, when);
+  b_.If(And(Less(lane_, plan_.cluster.size()), when),
+        [&] { async_.MbarrierArriveAt(empty_, stage, lane_); });
 }
 
 void RoleLowering::EmitTile(const ExprRef& round) {
@@ -276,17 +328,17 @@ void RoleLowering::EmitTile(const ExprRef& round) {
     }
     b_.WaitProducts(tensor_.pending * plan_.row_tiles());
     if (tensor_.pending == 0) {
-      Arrive(empty_, stage, nullptr);
+      Release(stage, nullptr);
       return AddProducts();
     }
     // The products of the step before have ended.
     const Step before = StepOf(round, k + int64_t{tensor_.stages - 1});
-    Arrive(empty_, before.stage, ir::MakeApply(ScalarOp::kLess, {Int(0), k}));
+    Release(before.stage, ir::MakeApply(ScalarOp::kLess, {Int(0), k}));
   });
   if (plan_.alternate) Arrive(order_, Int(1) - group_, nullptr);
   if (tensor_.pending > 0) {
     b_.WaitProducts(0);
-    Arrive(empty_, StepOf(round, count_ - int64_t{1}).stage, nullptr);
+    Release(StepOf(round, count_ - int64_t{1}).stage, nullptr);
   }
   store_->StoreTile(c_, TileOf(round));
 }

@@ -41,6 +41,11 @@ int64_t RolePlan::block_bytes() const {
   return tensor.stages * tensor.stage_elements() * SizeOf(tensor.dtype) + results + kReservedBytes;
 }
 
+double RolePlan::read_share() const {
+  const double rows = tensor.bm, columns = tensor.bn;
+  return (rows / cluster.n + columns / cluster.m) / (rows + columns);
+}
+
 int RolePlan::registers() const {
   return row_tiles() * column_tiles() * (apart ? 8 : 4) + kOtherRegisters;
 }
@@ -173,8 +178,13 @@ RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
   t.split = knob("split");
   plan.apart = t.math == TensorMath::kFloat8 && knob("apart") != 0;
   CountSteps(g, &t);
-  plan.blocks = std::min<int64_t>(plan.tiles(), std::max(1, target.gpu().sms));
-  if (t.split > 1) plan.blocks = plan.tiles() * t.split;
+  const int cluster = knob("cluster");
+  plan.cluster.m = cluster > 1 ? 2 : 1;
+  plan.cluster.n = cluster < 0 ? 2 : 1;
+  // Processing clusters of the device have an even number of multiprocessors: pairs fill them.
+  const int64_t at_once = std::max(1, target.gpu().sms / plan.cluster.size());
+  plan.blocks = plan.cluster.size() * std::min(plan.units(), at_once);
+  if (t.split > 1) plan.blocks = plan.tiles() * t.split * plan.cluster.size();
   plan.narrow_chunk = NarrowChunk(problem, target, plan);
   return plan;
 }
@@ -207,15 +217,20 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
   if (t.stages < t.pending + 2) return RejectReason::kRedundant;
   if (plan.alternate && (plan.groups != 2 || plan.rounds() < 2)) return RejectReason::kRedundant;
   if (t.stages > 3 && t.stages > t.split_steps * plan.rounds() + 1) return RejectReason::kRedundant;
-  if (plan.band != 0 && (t.m_tiles == 1 || t.n_tiles == 1 || plan.rounds() == 1)) {
+  if (plan.band != 0 && (plan.m_units() == 1 || plan.n_units() == 1 || plan.rounds() == 1)) {
     return RejectReason::kRedundant;
   }
-  if (plan.band > 1 && t.m_tiles <= plan.band) return RejectReason::kRedundant;
+  if (plan.band > 1 && plan.m_units() <= plan.band) return RejectReason::kRedundant;
   if (t.split > 1) {
     if (plan.alternate || plan.blocks > target.gpu().sms) return RejectReason::kRedundant;
     if (t.split_steps < 2 || t.split_steps * (t.split - 1) >= t.k_steps) {
       return RejectReason::kRedundant;
     }
+  }
+  if (plan.cluster.size() > 1) {
+    if (t.split > 1) return RejectReason::kRedundant;
+    if (t.m_tiles < plan.cluster.m || t.n_tiles < plan.cluster.n) return RejectReason::kRedundant;
+    if (plan.cluster.size() > std::max(1, target.gpu().sms)) return RejectReason::kParallelism;
   }
   // Tiles that leave most multiprocessors idle lose to smaller ones of other families.
   if (4 * plan.tiles() * t.split < target.gpu().sms && t.bm * t.bn > 64 * 64) {
@@ -227,7 +242,8 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
 double RoleCycles(const target::Target& target, const RolePlan& plan) {
   const target::GpuRoleCalibration& core = target::CalibrationOf(target.gpu()).roles;
   const TensorPlan& t = plan.tensor;
-  const double bytes = static_cast<double>(t.bm + t.bn) * kStepBytes;
+  // What the blocks of a cluster share leaves L2 once.
+  const double bytes = plan.read_share() * (t.bm + t.bn) * kStepBytes;
   const double passes = t.math == TensorMath::kFloat8 ? 0.5 : t.math == TensorMath::kHalf ? 1 : 2;
   const double math = 2.0 * t.bm * t.bn * t.bk * passes / core.flops;
   const double spread =
@@ -252,24 +268,25 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
   const double latency = core.memory_latency / t.stages * steps;
   const double own = std::max(products, latency);
   const double results = static_cast<double>(t.bm) * t.bn;
+  const double start = core.start + (plan.cluster.size() > 1 ? core.pair : 0);
   // What follows the product keeps warps waiting for their own results.
   const double after = results * plan.output_flops / (core.warp_flops * 4 * plan.tile_groups());
   if (t.split > 1) {
     const target::GpuTensorCalibration& others = target::CalibrationOf(target.gpu()).tensor;
     const double shared = results / core.outputs * (1 + 0.5 * t.split);
-    return core.start + own + core.end + others.arrive_latency + shared + after;
+    return start + own + core.end + others.arrive_latency + shared + after;
   }
   if (plan.storers > 0) {
     const double fill = core.end + results / core.filled_outputs + after;
     const double carry = core.end + results / core.carried_outputs;
     // Groups that take turns fill while the other one multiplies.
     const double busy = plan.alternate ? std::max(own, (own + fill) / 2) : own + fill;
-    return core.start + rounds * std::max(busy, carry) + carry;
+    return start + rounds * std::max(busy, carry) + carry;
   }
   const double outputs = plan.narrow_chunk > 0 ? core.narrow_outputs : core.outputs;
   // Groups that take turns and store gain nothing by it that a measurement shows.
   const double tile = own + core.end + results / outputs + after;
-  return core.start + rounds * tile;
+  return start + rounds * tile;
 }
 
 }  // namespace mlc::schedule

@@ -6,6 +6,9 @@
 // blocks as multiprocessors go through the tiles in their order. With `storers`, so many warps more
 // carry results from shared memory to global memory while the next tile is multiplied. With a split
 // of k, a block has a part of one tile, and the last block of a tile adds the parts up.
+//
+// The blocks of a cluster multiply neighbouring tiles at the same time. Each brings a part of what
+// they share to all of them, so that L2 is read once.
 #pragma once
 
 #include <optional>
@@ -40,13 +43,20 @@ struct RoleProblem {
   double output_flops = 0;  // of what follows the product, for each result
 };
 
+// Blocks along m, which share columns, or along n, which share rows: one or two.
+struct RoleCluster {
+  int m = 1, n = 1;
+  int size() const { return m * n; }
+};
+
 struct RolePlan {
   TensorPlan tensor;  // tiles, steps and the packed columns
   int groups = 2;
   bool alternate = false;
   int band = 0;  // tiles along m of a column of tiles; 0: all, -1: tiles along n come first
   int64_t blocks = 1;
-  int storers = 0;       // warps that carry whole tiles of results
+  int storers = 0;  // warps that carry whole tiles of results
+  RoleCluster cluster;
   int narrow_chunk = 0;  // columns of results of two bytes that a warp stores at once; 0: none
   bool apart = false;    // the unit's sums of a step are added up outside of it, exactly
   double output_flops = 0;
@@ -58,7 +68,16 @@ struct RolePlan {
   int warps() const { return 4 * groups; }  // that multiply
   int threads() const { return 32 * (warps() + 1 + storers); }
   int64_t tiles() const { return tensor.m_tiles * tensor.n_tiles; }
-  int64_t rounds() const { return (tiles() + blocks - 1) / blocks; }  // of tiles, for a block
+  // The blocks of a cluster go through units of as many tiles, of which the last may lie outside.
+  int64_t m_units() const { return (tensor.m_tiles + cluster.m - 1) / cluster.m; }
+  int64_t n_units() const { return (tensor.n_tiles + cluster.n - 1) / cluster.n; }
+  int64_t units() const { return m_units() * n_units(); }
+  int64_t clusters() const { return blocks / cluster.size(); }
+  // Of tiles, for a block.
+  int64_t rounds() const { return (units() + clusters() - 1) / clusters(); }
+  // Rows and columns that all units cover.
+  int64_t padded_m() const { return m_units() * cluster.m * tensor.bm; }
+  int64_t padded_n() const { return n_units() * cluster.n * tensor.bn; }
   int split() const { return tensor.split; }
   int split_pitch() const { return tensor.bn + kNarrowGap; }  // of a row of sums
   int narrow_pitch() const { return narrow_chunk + kNarrowGap; }
@@ -68,6 +87,7 @@ struct RolePlan {
   int result_tiles() const { return alternate ? groups : 1; }
   int result_pitch() const { return tensor.bn + kNarrowGap; }
   int64_t result_elements() const { return int64_t{result_tiles()} * tensor.bm * result_pitch(); }
+  double read_share() const;  // of its tiles that a block reads from L2
   int64_t block_bytes() const;
   int registers() const;  // estimate of a thread that multiplies
 };

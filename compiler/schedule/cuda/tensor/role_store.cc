@@ -146,8 +146,8 @@ TileOutput::Place RoleStore::ChunkPlace(const Tile& tile, int row_tile, int64_t 
 void RoleStore::IfInside(const TileOutput::Place& place, const std::function<void()>& body) {
   const GpuContraction& g = problem_.g;
   ExprRef inside;
-  if (g.m % plan_.tensor.bm != 0) inside = Less(place.m, g.m);
-  if (g.n % plan_.tensor.bn != 0) inside = And(inside, Less(place.n, g.n));
+  if (plan_.padded_m() != g.m) inside = Less(place.m, g.m);
+  if (plan_.padded_n() != g.n) inside = And(inside, Less(place.n, g.n));
   if (inside) {
     b_.If(inside, body);
   } else {
@@ -266,8 +266,8 @@ void RoleStore::ForPieces(const Tile& tile, const std::function<void(const Piece
     const ExprRef row = b_.Let("row_in", ir::FloorDiv(index, per_row));
     const ExprRef column = b_.Let("column_in", ir::Mod(index, per_row) * kPieceLanes);
     ExprRef inside;
-    if (g.m % t.bm != 0) inside = Less(place.m + row, g.m);
-    if (g.n % t.bn != 0) inside = And(inside, Less(place.n + column, g.n));
+    if (plan_.padded_m() != g.m) inside = Less(place.m + row, g.m);
+    if (plan_.padded_n() != g.n) inside = And(inside, Less(place.n + column, g.n));
     const auto piece = [&] {
       body({b_.Let("at", first + row * Pitch() + column),
             output_->PointAt(place, row, column, kPieceLanes)});
