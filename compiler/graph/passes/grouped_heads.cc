@@ -105,6 +105,23 @@ std::optional<Repeated> GatheredRepeats(Graph& graph, const Value& node, size_t 
   return Repeated{node.operands[0], times};
 }
 
+// select(c, x, number), whose condition is the same for all elements along the axis: as masks of
+// the length of keys are.
+std::optional<Repeated> SelectedRepeats(Graph& graph, const Value& node, size_t axis, int depth) {
+  if (node.scalar != ScalarOp::kSelect || !SplatOf(graph, node.operands[2])) return std::nullopt;
+  if (graph[node.operands[1]].type.dims != node.type.dims) return std::nullopt;
+  const Dims& condition = graph[node.operands[0]].type.dims;
+  const size_t behind = node.type.dims.size() - axis;  // the axis, too
+  if (condition.size() >= behind && condition[condition.size() - behind] != 1) return std::nullopt;
+  std::optional<Repeated> found = FindRepeats(graph, node.operands[1], axis, depth + 1);
+  if (found) {
+    const ValueId number = graph.Splat(node.type.dtype, *SplatOf(graph, node.operands[2]));
+    found->of =
+        SimplifiedPointwise(graph, ScalarOp::kSelect, {node.operands[0], found->of, number});
+  }
+  return found;
+}
+
 std::optional<Repeated> FindRepeats(Graph& graph, ValueId id, size_t axis, int depth) {
   if (depth > kFarthest) return std::nullopt;
   const Value node = graph[id];
@@ -116,6 +133,8 @@ std::optional<Repeated> FindRepeats(Graph& graph, ValueId id, size_t axis, int d
       return BelowTranspose(graph, node, axis, depth);
     case Op::kGather:
       return GatheredRepeats(graph, node, axis);
+    case Op::kPointwise:
+      return SelectedRepeats(graph, node, axis, depth);
     case Op::kExpand:
       // One head for all.
       if (RepeatedDimension(graph, node) != axis) return std::nullopt;

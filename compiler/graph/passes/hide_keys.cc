@@ -1,10 +1,12 @@
 #include "compiler/graph/passes/hide_keys.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "compiler/graph/passes/dce.h"
+#include "compiler/graph/passes/regroup.h"
 #include "compiler/graph/passes/rewrite.h"
 #include "compiler/graph/tensor_io.h"
 
@@ -51,43 +53,50 @@ std::optional<Masked> FindMask(const Graph& graph, ValueId id, size_t behind, in
   return Masked{operands[1], less[1]};
 }
 
-// What the lengths are is compared by value: equal computations are one value.
-void Unmask(const Graph& graph, Value& attention, size_t operand, ValueId length) {
-  const ValueId id = attention.operands[operand];
-  const int64_t keys = graph[id].type.dims[2];
-  const std::optional<Masked> masked = FindMask(graph, id, 1, keys, 0);
-  if (!masked || masked->length != length || graph[masked->x].type.dims != graph[id].type.dims) {
-    return;
+// Keys or values [.., keys, width] without their mask of this length, if they have one, also below
+// changes of shape that leave the last two axes. What the lengths are is compared by value: equal
+// computations are one value.
+ValueId Unmasked(Graph& graph, ValueId id, ValueId length, int64_t keys) {
+  const Value node = graph[id];
+  const std::vector<int64_t>& dims = node.type.dims;
+  if (node.op == Op::kReshape || node.op == Op::kExpand) {
+    const std::vector<int64_t>& below = graph[node.operands[0]].type.dims;
+    if (below.size() < 2 || dims.size() < 2 ||
+        !std::equal(dims.end() - 2, dims.end(), below.end() - 2)) {
+      return id;
+    }
+    const ValueId x = Unmasked(graph, node.operands[0], length, keys);
+    if (x == node.operands[0]) return id;
+    return node.op == Op::kReshape ? SimplifiedReshape(graph, x, dims)
+                                   : SimplifiedExpand(graph, x, dims);
   }
-  attention.operands[operand] = masked->x;
+  const std::optional<Masked> masked = FindMask(graph, id, 1, keys, 0);
+  const bool is_whole = masked && graph[masked->x].type.dims == dims;
+  return is_whole && masked->length == length ? masked->x : id;
 }
 
-bool Hide(Graph& graph, ValueId id) {
-  Value attention = graph[id];
-  if (attention.operands.size() != 4 || attention.operands[3] == kNoValue) return false;
-  const int64_t keys = graph[attention.operands[1]].type.dims[2];
-  const std::optional<Masked> mask = FindMask(graph, attention.operands[3], 0, keys, -kInfinity);
-  if (!mask) return false;
+ValueId Hide(Rewriter& rewriter, const Value& node) {
+  Graph& graph = rewriter.out();
+  const bool has_mask =
+      node.op == Op::kAttention && node.operands.size() == 4 && node.operands[3] != kNoValue;
+  if (!has_mask) return graph.Add(node);
+  const int64_t keys = graph[node.operands[1]].type.dims[2];
+  const std::optional<Masked> mask = FindMask(graph, node.operands[3], 0, keys, -kInfinity);
+  if (!mask) return graph.Add(node);
   const std::vector<int64_t>& dims = graph[mask->x].type.dims;
   const bool is_zero = SplatOf(graph, mask->x) == 0.0;
-  if (!is_zero && (dims.empty() || dims.back() != keys)) return false;
+  if (!is_zero && (dims.empty() || dims.back() != keys)) return graph.Add(node);
+  Value attention = node;
   attention.operands[3] = is_zero ? kNoValue : mask->x;
   attention.operands.push_back(mask->length);
-  Unmask(graph, attention, 1, mask->length);
-  Unmask(graph, attention, 2, mask->length);
-  graph[id].operands = std::move(attention.operands);
-  return true;
+  for (size_t k = 1; k < 3; ++k) {
+    attention.operands[k] = Unmasked(graph, node.operands[k], mask->length, keys);
+  }
+  return AddNode(graph, std::move(attention));
 }
 
 }  // namespace
 
-Result<bool> HideKeys(Graph& graph) {
-  bool changed = false;
-  for (ValueId id = 0; id < graph.size(); ++id) {
-    if (graph[id].op == Op::kAttention) changed |= Hide(graph, id);
-  }
-  if (changed) MLC_TRY(EliminateDeadCode(graph).status());
-  return changed;
-}
+Result<bool> HideKeys(Graph& graph) { return Rewriter::Run(graph, Hide); }
 
 }  // namespace mlc::graph

@@ -326,6 +326,22 @@ constexpr Form kGroups[] = {
        return n.MatMul(n.NanToZero(n.Softmax(scores)), joined());
      },
      nullptr},
+    {"values masked along the keys",
+     [](Net& n) {
+       const ValueId k = Joined(n, Few(n));
+       const ValueId v = n.Where(n.BoolInput({kT, 1}, -1), Joined(n, Few(n)), n.Number(0));
+       const ValueId scores = n.MatMul(n.Input({kOne, kH, kS, kD}), n.Transpose(k, kTurned));
+       return n.MatMul(n.Softmax(scores), v);
+     },
+     nullptr},
+    {"values masked for each head",
+     [](Net& n) {
+       const ValueId k = Joined(n, Few(n));
+       const ValueId v = n.Where(n.BoolInput({kH, kT, 1}, -1), Joined(n, Few(n)), n.Number(0));
+       const ValueId scores = n.MatMul(n.Input({kOne, kH, kS, kD}), n.Transpose(k, kTurned));
+       return n.MatMul(n.Softmax(scores), v);
+     },
+     nullptr},
     {"one query of several batches",
      [](Net& n) {
        const ValueId x = n.Reshape(n.Input({kB, 2, kT, kD}), {kB, 2, 1, kT, kD});

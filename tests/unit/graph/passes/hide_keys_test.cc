@@ -83,8 +83,39 @@ TEST(HideKeys, TheLengthTakesThePlaceOfMasks) {
   }
 }
 
+// Values of two heads that four heads of queries share.
+TEST(HideKeys, MasksOfSharedValuesGo) {
+  Masked masked(-kInfinity, true);
+  Graph& graph = masked.graph;
+  Value attention = masked.attention();
+  const TensorType whole{DType::kF32, {2, 2, kKeys, 4}, {}};
+  for (size_t k = 0; k < 3; ++k) {
+    Value split, wide;
+    split.op = Op::kReshape;
+    split.operands = {attention.operands[k]};
+    split.type = {DType::kF32, {2, 1, kKeys, 4}, {}};
+    wide.op = Op::kExpand;
+    wide.operands = {graph.Add(split)};
+    wide.type = whole;
+    attention.operands[k] = graph.Add(wide);
+  }
+  attention.type = whole;
+  graph.outputs() = {graph.Add(attention)};
+  graph.Compact();
+  Graph hidden = graph;
+  ASSERT_TRUE(HideKeys(hidden).ok());
+  ASSERT_TRUE(hidden.Verify().ok()) << hidden.Verify().message();
+  for (ValueId id = 0; id < hidden.size(); ++id) {
+    EXPECT_NE(hidden[id].op, Op::kPointwise) << hidden.ToText();
+  }
+  for (const int64_t length : {1, 4, 6}) {
+    EXPECT_EQ(ResultOf(hidden, length, true), ResultOf(graph, length, false)) << length;
+  }
+}
+
 TEST(HideKeys, OtherMasksStay) {
   Masked masked(-1, true);
+  masked.graph.Compact();
   const Result<bool> changed = HideKeys(masked.graph);
   ASSERT_TRUE(changed.ok()) << changed.status().message();
   EXPECT_FALSE(*changed);
