@@ -18,7 +18,7 @@ constexpr int64_t kMostSizes = MLC_MOST_SIZES;
 constexpr int64_t kMostInRange = 4096;
 
 // A whole number of `least` or more.
-std::optional<int64_t> ParseSize(std::string_view text, int64_t least = 1) {
+std::optional<int64_t> ParseSize(std::string_view text, int64_t least = 0) {
   int64_t value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value < least) {
@@ -30,7 +30,7 @@ std::optional<int64_t> ParseSize(std::string_view text, int64_t least = 1) {
 Status Malformed(const std::string& argument) {
   return InvalidArgument(
       "--dim takes NAME=N, NAME=N,N,..., NAME=A..B, NAME=A..B:STEP or NAME=A..B@N,N,... with "
-      "sizes of 1 or more, or a range from 0, not '" +
+      "sizes of 0 or more, not '" +
       argument + "'");
 }
 
@@ -56,7 +56,7 @@ Status AddItem(const std::string& argument, std::string_view item, std::set<int6
   const std::optional<int64_t> last =
       ParseSize(item.substr(dots + 2, colon == item.npos ? item.npos : colon - dots - 2));
   const std::optional<int64_t> step =
-      colon == item.npos ? std::optional<int64_t>(1) : ParseSize(item.substr(colon + 1));
+      colon == item.npos ? std::optional<int64_t>(1) : ParseSize(item.substr(colon + 1), 1);
   if (!first || !last || !step || *first > *last) return Malformed(argument);
   const int64_t steps = (*last - *first) / *step;
   if (steps >= kMostSizes) return TooMany("--dim " + argument, std::to_string(steps + 1));
@@ -99,7 +99,7 @@ Result<std::optional<VaryingDim>> ParseRange(const std::string& argument, std::s
     if (at != std::string_view::npos) return Malformed(argument);
     return std::optional<VaryingDim>();
   }
-  const std::optional<int64_t> first = ParseSize(range.substr(0, dots), 0);
+  const std::optional<int64_t> first = ParseSize(range.substr(0, dots));
   const std::optional<int64_t> last = ParseSize(range.substr(dots + 2));
   if (!first || !last || *first > *last) return Malformed(argument);
   if (*last - *first >= kMostInRange) {

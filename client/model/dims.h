@@ -37,9 +37,9 @@ struct DimSizes {
 
 // SIZES is a list of N, A..B and A..B:STEP, divided by commas, or a range: A..B alone, whose
 // classes are 1, 2, 3, 4, 6, 8, 12, ... and B, or A..B@LIST, whose classes are B and those of the
-// list. A range may begin at 0, as the length of a cache does; 0..B alone has the class B. A range
-// of one size is that size. INVALID_ARGUMENT unless each text is NAME=SIZES with sizes of 1 or
-// more, but for such a range, each name occurs once, and there are at most 64 combinations.
+// list. Sizes may be 0, as the length of a cache is at first; 0..B alone has the class B. A range
+// of one size is that size. INVALID_ARGUMENT unless each text is NAME=SIZES with sizes of 0 or
+// more, each name occurs once, and there are at most 64 combinations.
 Result<DimSizes> ParseDimSizes(const std::vector<std::string>& arguments);
 
 // The same where one size of each dimension is meant: INVALID_ARGUMENT if there are several.

@@ -249,7 +249,7 @@ TEST_F(Sizes, RunSaysWhichSizesThereAre) {
       {Dims(4, 5), "length = 5 is not a size of this library, which has 3, 6"},
       {{"--dim", "batch=4"}, "give a size of each of: batch, length"},
       {{"--dim", "rows=4"}, "the library has no dimension 'rows', it has batch, length"},
-      {{"--dim", "batch=0"}, "--dim takes NAME=N"},
+      {{"--dim", "batch=-1"}, "--dim takes NAME=N"},
       {{"--dim", "batch=1,4", "--dim", "length=3", "--inputs", "x"}, "give one size of each"},
       {{"--inputs", Inputs(2, 3)}, "input 0 is f32[2,3,32], the model takes "}};
   for (const auto& [arguments, text] : wrong) {

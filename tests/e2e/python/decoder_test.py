@@ -276,5 +276,80 @@ class GenerateTest(unittest.TestCase):
                 self.assertIn(words, said.stderr)
 
 
+class TuneTest(unittest.TestCase):
+    """A decoder whose cache grows, from tuning to tokens, as its documents say."""
+
+    SIZES = ("--dim", "past=0..11", "--dim", "sequence=1..5@1,3")
+    TRIALS = 60
+
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.TemporaryDirectory(prefix="mlc-tune-decoder-")
+        cls.folder = pathlib.Path(cls.work.name)
+        cls.model = cls.folder / "decoder.onnx"
+        model = decoders.decoder("qwen3", "growing", 1, "sequence", "past", CACHE, 0, True)
+        cls.model.write_bytes(model.SerializeToString())
+        cls.log = cls.folder / "tuning.db"
+        cls.tuned = cls.program("mlc-tune", *cls.on_log(), "--trials", cls.TRIALS, "--json")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.work.cleanup()
+
+    @classmethod
+    def of_model(cls):
+        return ("--model", cls.model, "--target", "cpu", "--threads", "2", *cls.SIZES)
+
+    @classmethod
+    def on_log(cls):
+        return (*cls.of_model(), "--log", cls.log)
+
+    @classmethod
+    def program(cls, name, *words):
+        return subprocess.run([place.BIN / name, *map(str, words)], capture_output=True, text=True)
+
+    def library(self, name, *flags):
+        said = self.program("mlc-compile", *self.on_log(), "-o", self.folder / name, *flags)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        return self.folder / name
+
+    def test_all_classes_are_one_job(self):
+        self.assertEqual(self.tuned.returncode, 0, self.tuned.stderr)
+        records = self.program("mlc-log", "stats", self.log).stdout
+        self.assertRegex(records, rf"{self.TRIALS}  ok")
+
+    def test_a_library_of_its_log_gives_the_tokens_of_a_plain_decoder(self):
+        library = self.library("tuned")
+        report = json.loads((library / "report.json").read_text())
+        self.assertTrue(any(task["tuned"] for task in report["tasks"]))
+        said = self.program("mlc-run", library, "--generate", 6, "--json", *GenerateTest.PROMPT)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertEqual(json.loads(said.stdout)["tokens"], GenerateTest.expected(self, 6))
+
+    def test_the_log_gives_the_same_choices_again(self):
+        again = self.program("mlc-tune", *self.on_log(), "--replay-only", "--json")
+        self.assertIn(again.returncode, (0, 3), again.stderr)  # 3: some tasks have no record
+        lock, bytes_of = self.folder / "one.lock", []
+        for name, flags in (("one", ("--log", self.log, "--reproducible", "--lock", lock)), ("two", ("--locked", lock))):
+            said = self.program("mlc-compile", *self.of_model(), *flags, "--name", "m", "-o", self.folder / name)
+            self.assertEqual(said.returncode, 0, said.stderr)
+            bytes_of.append((self.folder / name / "libm.so").read_bytes())
+        self.assertEqual(*bytes_of)
+
+    def test_an_empty_cache_may_be_the_only_one(self):
+        library = self.folder / "first"
+        said = self.program("mlc-compile", "--model", self.model, "--target", "cpu", "--dim", "past=0", "--dim",
+                            "sequence=7", "-o", library)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        loaded = mlc_tune.load(library)
+        feeds = {"input_ids": TOKENS[None, :7], "position_ids": np.arange(7), "attention_mask": np.ones((1, 7), np.int64)}
+        inputs = (feeds.get(port.name, np.zeros((1, 2, 0, 16), np.float32)) for port in loaded.inputs)
+        outputs = dict(zip((port.name for port in loaded.outputs), loaded(*inputs)))
+        model = decoders.decoder("qwen3", "growing", 1, 1, 0, 1, 0, True)
+        expected = Plain("qwen3", decoders.reduced("qwen3"), model).logits(TOKENS[:7])
+        error = np.abs(outputs["logits"][0] - expected).max()
+        self.assertLess(error, TOLERANCE * np.abs(expected).max())
+
+
 if __name__ == "__main__":
     unittest.main(argv=place.UNITTEST_ARGUMENTS)
