@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ceil_div.h"
 #include "client/compile/choose_kernels.h"
 #include "compiler/backend/backend.h"
 #include "compiler/graph/ranged/step_rows.h"
@@ -60,7 +61,7 @@ std::optional<double> RowTimes::WithLarger(const graph::Task& task, const packag
 
 const RowTimes::Loops& RowTimes::LoopsOf(const graph::Workload& workload,
                                          const package::Choice& choice) {
-  const auto [entry, is_new] = loops_.try_emplace(workload.digest());
+  const auto [entry, is_new] = loops_.try_emplace({workload.digest(), choice.config.ToText()});
   Loops& loops = entry->second;
   if (!is_new || schedule::IsUserKernel(choice.config)) return loops;
   Result<schedule::LoweredKernel> lowered = schedule::LowerConfig(workload, target_, choice.config);
@@ -78,6 +79,8 @@ const RowTimes::Loops& RowTimes::LoopsOf(const graph::Workload& workload,
   if (limited.limit < 0) return loops;
   for (const ir::RowLoop& loop : kernel.lowered.row_loops) {
     loops.tile = std::max(loops.tile, loop.rows);
+    const bool divides = loop.share && !loops.phases.back().bounds();
+    if (divides) loops.chunks = loop.share->chunks;
   }
   return loops;
 }
@@ -94,8 +97,11 @@ double RowTimes::ShareOfTime(const Loops& loops, int64_t rows) const {
     share = static_cast<double>(last.RunsFor(rows)) / static_cast<double>(group);
   }
   if (loops.tile > 0) {
-    const double tiles = static_cast<double>((rows + loops.tile - 1) / loops.tile * loops.tile);
-    share = std::min(share, tiles / static_cast<double>(loops.rows));
+    const int64_t tiles = CeilDiv(rows, loops.tile);
+    const int64_t used = std::clamp<int64_t>(tiles, 1, loops.chunks);
+    const auto computed = static_cast<double>(CeilDiv(tiles, used) * used * loops.tile);
+    share = std::min(share, computed / static_cast<double>(loops.rows));
+    iterations = iterations / loops.chunks * used;
   }
   // Whole iterations: one thread may have more of them than another.
   const int64_t threads = target_.cpu().threads;

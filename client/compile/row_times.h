@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/digest.h"
@@ -19,6 +21,7 @@ class RowTimes {
  public:
   explicit RowTimes(const target::Target& target) : target_(target) {}
 
+  const target::Target& target() const { return target_; }
   // Of all rows, as measured, or by the analytic model; 0: unknown. In nanoseconds.
   double Of(const graph::Task& task, const package::Choice& choice) const;
   // What the task of a smaller class takes with the kernel of a larger one that computes its first
@@ -33,8 +36,9 @@ class RowTimes {
   struct Loops {
     std::vector<ir::LoopRows> phases;
     std::vector<int64_t> extents;
-    int64_t rows = 1;  // of all
-    int64_t tile = 0;  // rows that are computed at once; 0: no loop inside of a phase has a limit
+    int64_t rows = 1;    // of all
+    int64_t tile = 0;    // rows that are computed at once; 0: no loop inside of a phase has a limit
+    int64_t chunks = 1;  // of the last phase, that divide the tiles
   };
 
   const Loops& LoopsOf(const graph::Workload& workload, const package::Choice& choice);
@@ -43,7 +47,7 @@ class RowTimes {
                                   const package::Choice& choice) const;
 
   const target::Target& target_;
-  std::map<Digest, Loops> loops_;  // by workload
+  std::map<std::pair<Digest, std::string>, Loops> loops_;  // by workload and config
 };
 
 }  // namespace mlc::client

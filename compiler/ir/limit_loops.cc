@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "compiler/ir/build.h"
 #include "compiler/ir/row_finder.h"
@@ -14,14 +15,31 @@ namespace mlc::ir {
 
 namespace {
 
+// Iterations that have rows below the limit, of loops that follow each other: the last one of them
+// has most where it has any.
+ExprRef NeededUnits(std::span<const RowLoop> loops, const ExprRef& limit) {
+  ExprRef needed = Int(0);
+  for (const RowLoop& loop : loops) {
+    if (!loop.share) continue;
+    needed = Max(needed, FloorDiv(limit + (loop.rows - 1 - loop.origin), loop.rows));
+  }
+  return needed;
+}
+
 // Rewrites the loops of a phase, with the ranges of all variables around them.
 class LoopLimiter {
  public:
+  // `divides`: chunks divide what is needed.
   LoopLimiter(const Kernel& kernel, std::span<const RowLoop> loops,
-              std::span<const int64_t> row_elements, ExprRef limit)
-      : loops_(loops), finder_(kernel, row_elements), limit_(std::move(limit)) {}
+              std::span<const int64_t> row_elements, ExprRef limit, bool divides)
+      : loops_(loops),
+        finder_(kernel, row_elements),
+        limit_(std::move(limit)),
+        needed_(NeededUnits(loops, limit_)),
+        divides_(divides) {}
 
-  bool limits() const { return limits_; }
+  // How many loops end at the limit.
+  size_t limited() const { return limited_; }
 
   StmtRef Rewrite(const StmtRef& stmt) {
     if (stmt == nullptr) return stmt;
@@ -52,15 +70,28 @@ class LoopLimiter {
     const auto rows = std::ranges::find(loops_, loop.var, &RowLoop::var);
     if (rows != loops_.end() && loop.kind == LoopKind::kSerial && loop.step == 1 &&
         IsOverRows(loop, *rows, range)) {
-      const ExprRef end = FloorDiv(limit_ + (rows->rows - 1 - rows->origin), rows->rows);
-      rewritten.end = Min(loop.end, end);
-      limits_ = true;
+      Limit(*rows, rewritten);
+      ++limited_;
     }
     if (range.most >= range.least) {
       finder_.Set(loop.var, range);
       rewritten.body = Rewrite(loop.body);
     }
     return std::make_shared<const Stmt>(Stmt{std::move(rewritten)});
+  }
+
+  void Limit(const RowLoop& rows, For& loop) const {
+    if (divides_ && rows.share) {
+      const ExprRef units = Min(Int(rows.share->units), needed_);
+      const auto cut = [&](const ExprRef& chunk) {
+        return FloorDiv(chunk * units, rows.share->chunks);
+      };
+      loop.begin = Max(cut(rows.share->chunk), Int(rows.begin));
+      loop.end = Min(cut(rows.share->chunk + 1), Int(rows.end));
+    } else {
+      const ExprRef end = FloorDiv(limit_ + (rows.rows - 1 - rows.origin), rows.rows);
+      loop.end = Min(loop.end, end);
+    }
   }
 
   bool IsOverRows(const For& loop, const RowLoop& rows, IndexRange range) {
@@ -77,7 +108,9 @@ class LoopLimiter {
   const std::span<const RowLoop> loops_;
   RowFinder finder_;
   const ExprRef limit_;
-  bool limits_ = false;
+  const ExprRef needed_;
+  const bool divides_;
+  size_t limited_ = 0;
 };
 
 // That no buffer and no variable has.
@@ -99,11 +132,17 @@ Kernel LimitLoops(Kernel kernel, std::span<const RowLoop> loops,
   limited.vars.push_back(FreeName(kernel));
   const ExprRef limit =
       std::make_shared<const Expr>(Expr{Type{DType::kI64, 1}, VarRef{limited.limit}});
-  LoopLimiter limiter(kernel, loops, row_elements, limit);
-  for (StmtRef& phase : limited.phases) {
-    phase = limiter.Rewrite(phase);
+  // An iteration of a loop that stays as it is would run in another chunk than those it goes with.
+  for (const bool divides : {true, false}) {
+    LoopLimiter limiter(kernel, loops, row_elements, limit, divides);
+    std::vector<StmtRef> phases;
+    for (const StmtRef& phase : kernel.phases) phases.push_back(limiter.Rewrite(phase));
+    if (limiter.limited() == 0) return kernel;
+    if (divides && limiter.limited() != loops.size()) continue;
+    limited.phases = std::move(phases);
+    break;
   }
-  return limiter.limits() ? limited : kernel;
+  return limited;
 }
 
 }  // namespace mlc::ir

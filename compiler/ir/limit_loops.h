@@ -3,11 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "compiler/ir/ir.h"
 
 namespace mlc::ir {
+
+// Iterations that the chunks of a parallel loop divide evenly: chunk c of `chunks` runs those from
+// units * c / chunks on.
+struct RowShare {
+  ExprRef chunk;  // c
+  int64_t chunks = 1;
+  int64_t units = 0;  // of all loops together
+};
 
 // A serial loop whose iteration i writes results from row origin + i * rows on, and nothing else
 // that is read outside of it.
@@ -15,9 +24,16 @@ struct RowLoop {
   VarId var = -1;
   int64_t rows = 1;
   int64_t origin = 0;
+  // Of loops that follow each other: whichever chunk runs an iteration, it computes the same, also
+  // from what the same iteration of another such loop has written. None: all chunks run all.
+  std::optional<RowShare> share = std::nullopt;
+  // Its own iterations.
+  int64_t begin = 0;
+  int64_t end = 0;
 };
 
 // Loops whose rows are not those of the results stay as they are; the kernel itself, if all do.
+// Where all loops are over rows, chunks divide the iterations that a call needs evenly.
 // `row_elements`: as StoredRows (stored_rows.h) takes them.
 Kernel LimitLoops(Kernel kernel, std::span<const RowLoop> loops,
                   std::span<const int64_t> row_elements);

@@ -14,6 +14,7 @@
 #include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/tensor_io.h"
 #include "compiler/ir/interpret/interpret.h"
+#include "compiler/ir/limit_loops.h"
 #include "compiler/schedule/cpu/fixed_point/fixed_point_plan.h"
 #include "compiler/schedule/problem/contraction_problem.h"
 #include "compiler/schedule/space/family.h"
@@ -70,10 +71,10 @@ Bytes Spread(const graph::TensorType& type, const Bytes& dense) {
   return storage;
 }
 
-Status Run(const ir::Kernel& kernel, std::vector<Bytes*> buffers) {
+Status Run(const ir::Kernel& kernel, std::vector<Bytes*> buffers, int64_t limit = ir::kNoLimit) {
   std::vector<std::span<std::byte>> params;
   for (Bytes* buffer : buffers) params.push_back(*buffer);
-  return ir::Interpret(kernel, params);
+  return ir::Interpret(kernel, params, limit);
 }
 
 // Largest difference over the largest reference value of one output; huge if a value is no number,
@@ -129,13 +130,10 @@ void EvaluateAgain(Case& c) {
   c.reference = *graph::Evaluate(c.workload.graph(), sources);
 }
 
-void CheckConfig(Case& c, const target::Target& target, const Config& config, double tolerance) {
-  SCOPED_TRACE(target.ToText() + "\n" + config.ToText() + "\n" + c.workload.ToText());
-  auto lowered = LowerConfig(c.workload, target, config);
-  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
-  ASSERT_TRUE(lowered->kernel.Verify().ok()) << lowered->kernel.Verify().ToString();
+// In storage form; what is not written is 0xff. Stops with a failure.
+void RunLowered(Case& c, const LoweredKernel& lowered, int64_t limit, std::vector<Bytes>& outputs) {
   std::vector<Bytes> prepared;
-  for (const Preparation& p : lowered->preparations) {
+  for (const Preparation& p : lowered.preparations) {
     ASSERT_TRUE(p.kernel.Verify().ok()) << p.kernel.Verify().ToString();
     prepared.emplace_back(static_cast<size_t>(p.elements * SizeOf(p.dtype)));
     std::vector<Bytes*> buffers;
@@ -144,20 +142,29 @@ void CheckConfig(Case& c, const target::Target& target, const Config& config, do
     const Status status = Run(p.kernel, buffers);
     ASSERT_TRUE(status.ok()) << status.ToString();
   }
-  std::vector<Bytes> outputs;
+  outputs.clear();
   for (graph::ValueId id : c.workload.outputs()) {
     const graph::TensorType& type = c.workload.graph()[id].type;
     outputs.emplace_back(static_cast<size_t>(type.Extent() * SizeOf(type.dtype)), std::byte{0xff});
   }
   std::vector<Bytes*> buffers;
-  for (const Binding& binding : lowered->bindings) {
+  for (const Binding& binding : lowered.bindings) {
     const auto index = static_cast<size_t>(binding.index);
     buffers.push_back(binding.kind == Binding::Kind::kOperand  ? &c.operands[index]
                       : binding.kind == Binding::Kind::kOutput ? &outputs[index]
                                                                : &prepared[index]);
   }
-  const Status status = Run(lowered->kernel, buffers);
+  const Status status = Run(lowered.kernel, buffers, limit);
   ASSERT_TRUE(status.ok()) << status.ToString();
+}
+
+void CheckConfig(Case& c, const target::Target& target, const Config& config, double tolerance) {
+  SCOPED_TRACE(target.ToText() + "\n" + config.ToText() + "\n" + c.workload.ToText());
+  auto lowered = LowerConfig(c.workload, target, config);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  ASSERT_TRUE(lowered->kernel.Verify().ok()) << lowered->kernel.Verify().ToString();
+  std::vector<Bytes> outputs;
+  ASSERT_NO_FATAL_FAILURE(RunLowered(c, *lowered, ir::kNoLimit, outputs));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const graph::TensorType& type = c.workload.graph()[c.workload.outputs()[i]].type;
     const double bound = type.dtype == DType::kF16    ? 4e-3
@@ -200,6 +207,62 @@ TEST(ContractionProperty, LoweredConfigsAgreeWithTheReference) {
     CheckFamily(rng, std::move(workload), *families[0], 1e-5);
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+// Of the first rows alone, whose tiles the chunks divide anew, each has the bits that all rows
+// have.
+void CheckLimits(Rng& rng, Case& c, const target::Target& target, const Config& config, int& cut) {
+  SCOPED_TRACE(config.ToText() + "\n" + c.workload.ToText());
+  auto lowered = LowerConfig(c.workload, target, config);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  std::vector<Bytes> all, first;
+  ASSERT_NO_FATAL_FAILURE(RunLowered(c, *lowered, ir::kNoLimit, all));
+  const std::vector<int64_t>& dims = c.workload.graph()[c.workload.outputs()[0]].type.dims;
+  std::vector<int64_t> row_elements;
+  for (const Binding& binding : lowered->bindings) {
+    row_elements.push_back(binding.kind == Binding::Kind::kOutput ? dims[1] : 0);
+  }
+  lowered->kernel = ir::LimitLoops(std::move(lowered->kernel), lowered->row_loops, row_elements);
+  ASSERT_TRUE(lowered->kernel.Verify().ok()) << lowered->kernel.Verify().ToString();
+  for (int i = 0; i < 4; ++i) {
+    const auto rows = static_cast<int64_t>(rng.Below(static_cast<uint64_t>(dims[0]) + 1));
+    ASSERT_NO_FATAL_FAILURE(RunLowered(c, *lowered, rows, first));
+    const auto bytes = static_cast<size_t>(rows * dims[1] * 4);
+    EXPECT_EQ(std::memcmp(first[0].data(), all[0].data(), bytes), 0) << rows << " rows";
+    const bool is_cut = first[0].size() > 4 && first[0] != all[0];
+    cut += is_cut ? 1 : 0;
+  }
+}
+
+TEST(ContractionProperty, ChunksDivideTheRowsThatACallNeeds) {
+  Rng rng(6102);
+  const Family& family = *FindFamily("contraction");
+  int cut = 0, divided = 0;
+  for (int i = 0; i < 60; ++i) {
+    target::Target target = TargetOf(rng);
+    target.cpu().threads = 1 + static_cast<int>(rng.Below(4));
+    const std::string m = std::to_string(1 + rng.Below(70)), k = std::to_string(8 + rng.Below(40));
+    const std::string n = std::to_string(16 * (1 + rng.Below(3)));
+    const auto workload = graph::Workload::Parse(
+        "workload v1 tolerance=1e-04 {\n  %0 = input() : f32[" + m + "," + k +
+        "]\n  %1 = weight() : f32[" + k + "," + n + "]\n  %2 = matmul(%0, %1) : f32[" + m + "," +
+        n + "]\n  return %2\n}\n");
+    ASSERT_TRUE(workload.ok()) << workload.status().ToString();
+    Case c = MakeCase(rng, *workload);
+    const Space space = family.MakeSpace(c.workload, target);
+    int legal = 0;
+    for (int tries = 0; tries < 300 && legal < 3; ++tries) {
+      const Config config =
+          space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
+      if (family.Check(c.workload, target, config) != RejectReason::kNone) continue;
+      ++legal;
+      divided += config["row_chunks"] > 1 ? 1 : 0;
+      ASSERT_NO_FATAL_FAILURE(CheckLimits(rng, c, target, config, cut));
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(cut, 100);
+  EXPECT_GT(divided, 30);
 }
 
 TEST(ContractionProperty, ColumnsOfFewBitsAgreeWithTheReference) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <vector>
 
 #include "compiler/ir/interpret/interpret.h"
 
@@ -68,6 +69,73 @@ TEST(LimitLoops, WritesTheRowsBelowTheLimitAndTheRestOfTheirTile) {
     EXPECT_THAT(std::span(y).subspan(written), Each(7.0F)) << limit;
   }
   EXPECT_THAT(Interpreted(limited, kNoLimit), Each(1.0F));
+}
+
+// Rows of 4 elements: two tiles of 3 rows, then four of 2; two chunks. y is the number of the
+// chunk.
+constexpr char kChunks[] = R"(kernel k {
+  in x: f32[8]
+  out y: f32[56]
+  parallel for p in 0 .. 2 {
+    for t in max(mul(p, 3), 0) .. min(mul(add(p, 1), 3), 2) {
+      let at = mul(t, 3)
+      for r in at .. add(at, 3) {
+        y[mul(r, 4)] = x[mul(p, 4), lanes=4]
+      }
+    }
+    for u in max(mul(p, 3), 2) .. min(mul(add(p, 1), 3), 6) {
+      let at2 = add(mul(u, 2), 2)
+      for r2 in at2 .. add(at2, 2) {
+        y[mul(r2, 4)] = x[mul(p, 4), lanes=4]
+      }
+    }
+  }
+}
+)";
+
+std::vector<RowLoop> LoopsOfChunks(const Kernel& kernel) {
+  const ExprRef p =
+      std::make_shared<const Expr>(Expr{Type{DType::kI64, 1}, VarRef{VarOf(kernel, "p")}});
+  const RowShare share{p, 2, 6};
+  return {{VarOf(kernel, "t"), 3, 0, share, 0, 2}, {VarOf(kernel, "u"), 2, 2, share, 2, 6}};
+}
+
+// The number of the chunk that has written each row; 7: none has.
+std::vector<float> ChunksOf(const Kernel& kernel, int64_t limit) {
+  std::array<float, 8> x = {0, 0, 0, 0, 1, 1, 1, 1};
+  std::array<float, 56> y = {};
+  y.fill(7);
+  const std::span<std::byte> params[] = {std::as_writable_bytes(std::span(x)),
+                                         std::as_writable_bytes(std::span(y))};
+  const Status status = Interpret(kernel, params, limit);
+  EXPECT_TRUE(status.ok()) << status.message();
+  std::vector<float> rows;
+  for (size_t i = 0; i < y.size(); i += 4) rows.push_back(y[i]);
+  return rows;
+}
+
+TEST(LimitLoops, ChunksDivideWhatACallNeeds) {
+  const Kernel kernel = Parsed(kChunks);
+  const Kernel limited = LimitLoops(kernel, LoopsOfChunks(kernel), kRowElements);
+  ASSERT_TRUE(limited.Verify().ok()) << limited.ToText();
+  EXPECT_EQ(ChunksOf(limited, kNoLimit), ChunksOf(kernel, kNoLimit));
+  EXPECT_THAT(ChunksOf(limited, 3), ElementsAre(1, 1, 1, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7));
+  EXPECT_THAT(ChunksOf(limited, 5), ElementsAre(0, 0, 0, 1, 1, 1, 7, 7, 7, 7, 7, 7, 7, 7));
+  EXPECT_THAT(ChunksOf(limited, 10), ElementsAre(0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 7, 7, 7, 7));
+  for (int64_t limit = 0; limit <= 14; ++limit) {
+    const std::vector<float> rows = ChunksOf(limited, limit);
+    EXPECT_THAT(std::span(rows).first(static_cast<size_t>(limit)), Each(::testing::Ne(7.0F)))
+        << limit;
+  }
+}
+
+// Where one of the loops is over something else, all of them keep their chunks.
+TEST(LimitLoops, ChunksStayWhereALoopIsNotOverTheRows) {
+  const Kernel kernel = Parsed(kChunks);
+  std::vector<RowLoop> loops = LoopsOfChunks(kernel);
+  loops[1].rows = 3;
+  const Kernel limited = LimitLoops(kernel, loops, kRowElements);
+  EXPECT_THAT(ChunksOf(limited, 3), ElementsAre(0, 0, 0, 7, 7, 7, 0, 0, 1, 1, 1, 1, 1, 1));
 }
 
 TEST(LimitLoops, TheTextNamesTheLimit) {

@@ -188,7 +188,7 @@ class AttentionEmitter {
     const ExprRef first = builder_.Let("f", split * each);
     builder_.For("qb", first, ir::Min(first + each, ir::Int(blocks)), 1, [&](const ExprRef& block) {
       if (const auto* var = std::get_if<ir::VarRef>(&block->node)) {
-        row_loops_.push_back({var->var, rows, 0});
+        row_loops_.push_back({var->var, rows, 0, std::nullopt, 0, blocks});
       }
       QueryBlock(block * rows, static_cast<int>(rows));
     });

@@ -26,13 +26,15 @@ int RowTiles::MaxRows() const {
 }
 
 void RowTiles::ForSegments(const std::vector<TileSegment>& segments, const ExprRef& begin,
-                           const ExprRef& end, const SegmentBody& body) {
+                           const ExprRef& end, const SegmentBody& body,
+                           const std::optional<ir::RowShare>& share) {
   for (const TileSegment& segment : segments) {
     builder_.For("t", ir::Max(begin, Int(segment.begin)), ir::Min(end, Int(segment.end)), 1,
                  [&](const ExprRef& t) {
                    const auto* var = std::get_if<ir::VarRef>(&t->node);
-                   if (var != nullptr && p_.outer[1].dim < 0) {
-                     row_loops_.push_back({var->var, segment.rows, segment.origin});
+                   if (p_.outer[1].dim < 0 && (var != nullptr || share)) {
+                     row_loops_.push_back({var == nullptr ? -1 : var->var, segment.rows,
+                                           segment.origin, share, segment.begin, segment.end});
                    }
                    body(segment, builder_.Let("at", t * segment.rows + segment.origin));
                  });
@@ -50,9 +52,12 @@ void RowTiles::ForEach(const ExprRef& chunk, int64_t chunks,
                 });
   };
   if (p_.outer[1].dim < 0) {
-    ForSegments(inner_, begin, end, [&](const TileSegment& inner, const ExprRef& at) {
+    const auto share =
+        chunks == 1 ? std::nullopt : std::optional<ir::RowShare>({chunk, chunks, units_});
+    const auto along = [&](const TileSegment& inner, const ExprRef& at) {
       body({nullptr, &inner, Int(0), at});
-    });
+    };
+    ForSegments(inner_, begin, end, along, share);
   } else if (!outer_.empty()) {
     ForSegments(outer_, begin, end,
                 [&](const TileSegment& outer, const ExprRef& at) { across(&outer, at); });

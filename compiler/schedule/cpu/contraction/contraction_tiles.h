@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "compiler/ir/build.h"
@@ -64,8 +65,10 @@ class RowTiles {
 
  private:
   using SegmentBody = std::function<void(const TileSegment&, const ir::ExprRef&)>;
+  // The part of a chunk, if chunks divide the segments.
   void ForSegments(const std::vector<TileSegment>& segments, const ir::ExprRef& begin,
-                   const ir::ExprRef& end, const SegmentBody& body);
+                   const ir::ExprRef& end, const SegmentBody& body,
+                   const std::optional<ir::RowShare>& share = std::nullopt);
   OuterTaps Clamped(const RowAxis& axis, const ir::ExprRef& at) const;
 
   const ContractionProblem& p_;
