@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
+#include "client/compile/choose_kernels.h"
 #include "client/compile/fewest_kernels.h"
 #include "client/compile/first_rows.h"
+#include "compiler/schedule/space/check_config.h"
 
 namespace mlc::client {
 
@@ -64,7 +68,7 @@ graph::Step MovedStep(const graph::Program& own, const graph::Step& largest, siz
 }
 
 // Steps that have one task in each class.
-std::vector<std::vector<size_t>> StepsByTasks(std::span<const ClassPlan* const> plans) {
+std::vector<std::vector<size_t>> StepsByTasks(std::span<ClassPlan* const> plans) {
   std::map<std::vector<int>, size_t> groups;
   std::vector<std::vector<size_t>> steps;
   for (size_t s = 0; s < plans.front()->program.steps.size(); ++s) {
@@ -77,6 +81,20 @@ std::vector<std::vector<size_t>> StepsByTasks(std::span<const ClassPlan* const> 
   return steps;
 }
 
+size_t CountOf(const std::vector<size_t>& kernels) {
+  return std::set<size_t>(kernels.begin(), kernels.end()).size();
+}
+
+// Into how many parts the work is cut, of another config of the family.
+void CopyChunks(const schedule::Config& from, schedule::Config& to) {
+  if (from.family != to.family || from.version != to.version) return;
+  for (auto& [name, value] : to.knobs) {
+    if (name != "row_chunks" && name != "col_chunks" && name != "ch_chunks") continue;
+    const auto knob = std::ranges::find(from.knobs, name, &std::pair<std::string, int64_t>::first);
+    if (knob != from.knobs.end()) value = knob->second;
+  }
+}
+
 }  // namespace
 
 bool SharedKernels::Fits(const ClassPlan& plan, const ClassPlan& largest, int hidden_input) {
@@ -86,7 +104,7 @@ bool SharedKernels::Fits(const ClassPlan& plan, const ClassPlan& largest, int hi
          graph::SourcesOf(own) == graph::SourcesOf(whole);
 }
 
-SharedKernels::Chain SharedKernels::ChainOf(std::vector<const ClassPlan*> plans, int hidden_input) {
+SharedKernels::Chain SharedKernels::ChainOf(std::vector<ClassPlan*> plans, int hidden_input) {
   Chain chain;
   const size_t steps = plans.front()->program.steps.size();
   chain.sources = graph::SourcesOf(plans.front()->program);
@@ -152,17 +170,50 @@ void SharedKernels::ChooseKernels(Chain& chain) {
     }
     chain.slack_ns.push_back(ns * kSlackOfClass / static_cast<double>(groups.size()));
   }
-  const size_t count = chain.plans.size();
   for (const std::vector<size_t>& steps : groups) {
-    std::vector<std::vector<double>> cost(count, std::vector<double>(count, kNotAllowed));
-    for (size_t i = 0; i < count; ++i) {
-      for (size_t j = 0; j <= i; ++j) cost[i][j] = CostOf(chain, steps, i, j);
-    }
-    const std::vector<size_t> kernels = FewestKernels(cost);
+    const std::vector<size_t> kernels = SplitFiner(chain, steps);
     for (const size_t step : steps) {
-      for (size_t i = 0; i < count; ++i) chain.kernels[i][step] = kernels[i];
+      for (size_t i = 0; i < kernels.size(); ++i) chain.kernels[i][step] = kernels[i];
     }
   }
+}
+
+std::vector<size_t> SharedKernels::KernelsOf(const Chain& chain, std::span<const size_t> steps) {
+  const size_t count = chain.plans.size();
+  std::vector<std::vector<double>> cost(count, std::vector<double>(count, kNotAllowed));
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = 0; j <= i; ++j) cost[i][j] = CostOf(chain, steps, i, j);
+  }
+  return FewestKernels(cost);
+}
+
+std::vector<size_t> SharedKernels::SplitFiner(const Chain& chain, std::span<const size_t> steps) {
+  std::vector<size_t> kernels = KernelsOf(chain, steps);
+  ClassPlan& largest = *chain.plans.front();
+  const size_t step = steps.front();
+  const graph::Task& task = TaskOf(largest.program, step);
+  package::Choice& choice = largest.choices[static_cast<size_t>(largest.program.steps[step].task)];
+  const double most = times_.Of(task, choice) * kMostSlowerSplit;
+  if (IsTuned(choice) || CountOf(kernels) == 1 || most <= 0) return kernels;
+  package::Choice best = choice;
+  std::set<std::string> tried = {choice.config.ToText()};
+  for (size_t i = 1; i < chain.plans.size(); ++i) {
+    package::Choice split = best;
+    CopyChunks(ChoiceOf(*chain.plans[i], step).config, split.config);
+    if (!tried.insert(split.config.ToText()).second ||
+        !schedule::CheckConfig(task.workload, times_.target(), split.config).ok() ||
+        times_.Of(task, split) > most) {
+      continue;
+    }
+    choice = split;
+    std::vector<size_t> of_split = KernelsOf(chain, steps);
+    if (CountOf(of_split) < CountOf(kernels)) {
+      kernels = std::move(of_split);
+      best = choice;
+    }
+  }
+  choice = std::move(best);
+  return kernels;
 }
 
 ClassPlan SharedKernels::PlanOf(const Chain& chain, size_t of) const {
@@ -200,7 +251,7 @@ void SharedKernels::Share(std::vector<ClassPlan>& plans, int hidden_input) {
   }
   for (const std::vector<size_t>& members : alike) {
     if (members.size() == 1) continue;
-    std::vector<const ClassPlan*> of_chain;
+    std::vector<ClassPlan*> of_chain;
     for (const size_t i : members) of_chain.push_back(&plans[i]);
     Chain chain = ChainOf(std::move(of_chain), hidden_input);
     ChooseKernels(chain);

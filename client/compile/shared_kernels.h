@@ -24,6 +24,9 @@ inline constexpr double kMostSlowerShared = 1.15;
 // What all kernels together may add to that, over the time of the class; each task has an equal
 // part of it. Steps that take no time worth speaking of share by it.
 inline constexpr double kSlackOfClass = 0.05;
+// What the kernel of the largest class may take longer with more chunks, if more classes then share
+// it: a class of few rows needs chunks for all threads.
+inline constexpr double kMostSlowerSplit = 1.03;
 
 // What a class runs.
 struct ClassPlan {
@@ -46,7 +49,7 @@ class SharedKernels {
   using Rows = std::optional<std::vector<int64_t>>;  // by step; none: not the same steps
   // Classes with the same steps, the largest one first.
   struct Chain {
-    std::vector<const ClassPlan*> plans;
+    std::vector<ClassPlan*> plans;
     std::vector<std::vector<Digest>> constants;       // their digests
     std::vector<std::vector<Rows>> rows;              // rows[i][j]: of i with the kernels of j
     std::vector<std::vector<graph::Source>> sources;  // by step
@@ -55,8 +58,13 @@ class SharedKernels {
   };
 
   static bool Fits(const ClassPlan& plan, const ClassPlan& largest, int hidden_input);
-  static Chain ChainOf(std::vector<const ClassPlan*> plans, int hidden_input);
+  static Chain ChainOf(std::vector<ClassPlan*> plans, int hidden_input);
   void ChooseKernels(Chain& chain);
+  // By class: whose kernel it runs in these steps.
+  std::vector<size_t> KernelsOf(const Chain& chain, std::span<const size_t> steps);
+  // Gives the largest class, if its kernel is not tuned, the chunks of another one where fewer
+  // kernels then suffice. Returns KernelsOf.
+  std::vector<size_t> SplitFiner(const Chain& chain, std::span<const size_t> steps);
   double CostOf(const Chain& chain, std::span<const size_t> steps, size_t of, size_t with);
   static bool MayShare(const Chain& chain, size_t step, size_t of, size_t with);
   ClassPlan PlanOf(const Chain& chain, size_t of) const;
