@@ -40,6 +40,7 @@ std::span<const OpRow> GroupedQueryOps();
 std::span<const OpRow> IntegerProductOps();
 std::span<const OpRow> InverseTrigonometryOps();
 std::span<const OpRow> KnownDataOps();
+std::span<const OpRow> LinearAttentionOps();
 std::span<const OpRow> MatMulOps();
 std::span<const OpRow> NormalizationOps();
 std::span<const OpRow> PackedAttentionOps();

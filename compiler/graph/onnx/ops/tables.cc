@@ -8,15 +8,15 @@ namespace {
 using Table = std::span<const OpRow> (*)();
 
 constexpr Table kTables[] = {
-    ActivationOps,      AttentionOps,   CastOps,           Col2ImOps,
-    ConcatSplitOps,     ConstantOps,    ConvOps,           ConvTransposeOps,
-    DeformConvOps,      DeterminantOps, EinsumOps,         FourierOps,
-    GatherScatterOps,   GridSampleOps,  IntegerProductOps, InverseTrigonometryOps,
-    KnownDataOps,       MatMulOps,      NormalizationOps,  PadOps,
-    PointwiseOps,       PoolOps,        QuantizeOps,       RecurrentOps,
-    ReduceOps,          ReshapeOps,     ResizeOps,         RoiAlignOps,
-    RotaryEmbeddingOps, SelectionOps,   SliceOps,          SoftmaxOps,
-    SuppressionOps,     TopKOps,        UniqueOps,
+    ActivationOps,    AttentionOps,       CastOps,           Col2ImOps,
+    ConcatSplitOps,   ConstantOps,        ConvOps,           ConvTransposeOps,
+    DeformConvOps,    DeterminantOps,     EinsumOps,         FourierOps,
+    GatherScatterOps, GridSampleOps,      IntegerProductOps, InverseTrigonometryOps,
+    KnownDataOps,     LinearAttentionOps, MatMulOps,         NormalizationOps,
+    PadOps,           PointwiseOps,       PoolOps,           QuantizeOps,
+    RecurrentOps,     ReduceOps,          ReshapeOps,        ResizeOps,
+    RoiAlignOps,      RotaryEmbeddingOps, SelectionOps,      SliceOps,
+    SoftmaxOps,       SuppressionOps,     TopKOps,           UniqueOps,
 };
 
 constexpr Table kFusedTables[] = {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/unit/graph/onnx/imported.h"
 
 namespace mlc::graph::onnx {
@@ -10,6 +12,7 @@ namespace {
 using testing::DoubleNear;
 using testing::ElementsAre;
 using wire::FloatTensor;
+using wire::IntAttr;
 using wire::Node;
 
 TEST(NewestOperators, ProductsOfBeginnings) {
@@ -39,6 +42,27 @@ TEST(NewestOperators, CausalConvolutionsSeeWhatCameBefore) {
   EXPECT_THAT(RunNode(Node("CausalConvWithState", {"x", "w", "", "past"}, {"y"}), 27, {1, 1, 3},
                       {1, 2, 3}, {weights, FloatTensor("past", {1, 1, 2}, {4, 5})}),
               ElementsAre(154, 215, 321));
+}
+
+// One head of one element, two tokens.
+TEST(NewestOperators, LinearAttentionDecaysAndCorrectsItsState) {
+  const auto attend = [](const std::vector<std::string>& operands, const std::string& rule) {
+    return RunNode(Node("LinearAttention", operands, {"y"},
+                        IntAttr("q_num_heads", 1) + IntAttr("kv_num_heads", 1) +
+                            wire::TextAttr("update_rule", rule)),
+                   27, {1, 2, 1}, {1, 1},
+                   {FloatTensor("k", {1, 2, 1}, {2, 3}), FloatTensor("v", {1, 2, 1}, {5, 7}),
+                    FloatTensor("past", {1, 1, 1, 1}, {4}),
+                    FloatTensor("decay", {1, 2, 1}, {std::log(0.5F), std::log(0.5F)}),
+                    FloatTensor("beta", {1, 2, 1}, {0.5F, 0.5F})});
+  };
+  EXPECT_THAT(attend({"x", "k", "v"}, "linear"), ElementsAre(10, 31));
+  EXPECT_THAT(attend({"x", "k", "v", "past", "decay"}, "gated"),
+              ElementsAre(DoubleNear(12, 1e-5), DoubleNear(27, 1e-5)));
+  EXPECT_THAT(attend({"x", "k", "v", "", "", "beta"}, "delta"), ElementsAre(5, -7));
+  // 2 + 0.5 * 2 * (5 - 4) = 3, then 1.5 + 0.5 * 3 * (7 - 4.5) = 5.25.
+  EXPECT_THAT(attend({"x", "k", "v", "past", "decay", "beta"}, "gated_delta"),
+              ElementsAre(DoubleNear(3, 1e-5), DoubleNear(5.25, 1e-5)));
 }
 
 }  // namespace
