@@ -33,6 +33,7 @@ int64_t EntryOf(const std::vector<int64_t>& values, size_t i) {
 ValueId Stack(Builder& b, std::vector<ValueId> parts, int64_t axis) {
   for (ValueId& part : parts) {
     Dims dims = b.DimsOf(part);
+    if (Sequences::Is(part)) return b.Fail("a result of each iteration is a sequence");
     if (axis < 0 || axis > static_cast<int64_t>(dims.size())) {
       return b.Fail("an axis of a scan is out of range");
     }
@@ -130,6 +131,10 @@ Status Importer::If(const NodeMessage& node, Scope& scope) {
   const ValueId condition = builder_.Reshape(operands[0], {});
   std::vector<ValueId> chosen;
   for (size_t k = 0; k < std::min(yes.size(), no.size()); ++k) {
+    if (Sequences::Is(yes[k]) || Sequences::Is(no[k])) {
+      return Unimplemented(Describe(node) +
+                           ": branches that give sequences need a constant condition");
+    }
     if (builder_.DimsOf(yes[k]) != builder_.DimsOf(no[k])) {
       return Unimplemented(Describe(node) +
                            ": branches of different shapes need a constant condition");

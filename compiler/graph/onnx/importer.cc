@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/graph/onnx/dim_sums.h"
+#include "compiler/graph/onnx/supported_forms.h"
 #include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/onnx/tensor.h"
 
@@ -54,6 +55,18 @@ Status CheckCount(const NodeMessage& node, std::string_view what, size_t count, 
 Status CheckArity(const NodeMessage& node, const OpRow& row) {
   MLC_TRY(CheckCount(node, "operands", CountNames(node.inputs), row.max_inputs));
   return CheckCount(node, "results", CountNames(node.outputs), row.max_outputs);
+}
+
+// Other operators take tensors alone.
+Status CheckSequences(const NodeMessage& node, const OpRow& row,
+                      const std::vector<ValueId>& operands) {
+  if (row.takes_sequences) return Status();
+  for (size_t k = 0; k < operands.size(); ++k) {
+    if (!Sequences::Is(operands[k])) continue;
+    return InvalidArgument(Describe(node) + " reads the sequence " + Quote(node.inputs[k]) +
+                           ", and the operator takes tensors: choose one with SequenceAt");
+  }
+  return Status();
 }
 
 // The counts of all dimensions whose length a run decides are the last output.
@@ -235,6 +248,16 @@ Status Importer::Outputs(const Scope& scope) {
     if (value == nullptr) {
       return InvalidArgument("output " + Quote(output.name) + " is not defined");
     }
+    if (Sequences::Is(*value)) {
+      const Status sequence =
+          Unimplemented("output " + Quote(output.name) +
+                        " is a sequence, and a library has tensors as outputs: join it with "
+                        "ConcatFromSequence, or make each of its tensors an output");
+      if (notes_ == nullptr) return sequence;
+      notes_->Add({ObstacleKind::kModel, "output", {}, 0, sequence.message(), SupportedTypes()},
+                  output.name);
+      continue;
+    }
     graph_.outputs().push_back(*value);
     graph_.output_names().emplace_back(output.name);
   }
@@ -277,9 +300,10 @@ Status Importer::Node(const NodeMessage& node, Scope& scope) {
   if (row == nullptr) return Unimplemented(Describe(node) + ": the operator is not supported");
   MLC_TRY(CheckArity(node, *row));
   std::vector<ValueId> operands = MLC_TRY(Operands(node, scope));
+  MLC_TRY(CheckSequences(node, *row, operands));
   const bool is_assumed = notes_ != nullptr && notes_->IsAnyAssumed(operands);
   OpContext context(builder_, node, std::move(operands), scope.opset, decoded_, counted_,
-                    ReadAttribute, this);
+                    sequences_, ReadAttribute, this);
   counted_.Enter(node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name);
   row->handler(context);
   if (!builder_.ok()) return builder_.status().WithPrefix(Describe(node));
@@ -290,7 +314,8 @@ Status Importer::Node(const NodeMessage& node, Scope& scope) {
     if (value == kNoValue) {
       return Unimplemented(Describe(node) + ": result " + std::to_string(k) + " is not supported");
     }
-    if (graph_[value].name.empty()) graph_[value].name = Printable(node.outputs[k]);
+    const bool is_named = Sequences::Is(value) || !graph_[value].name.empty();
+    if (!is_named) graph_[value].name = Printable(node.outputs[k]);
     Status defined = Define(node.outputs[k], value, scope);
     if (!defined.ok()) return defined.WithPrefix(Describe(node));
   }

@@ -19,6 +19,7 @@
 #include "compiler/graph/onnx/model.h"
 #include "compiler/graph/onnx/op_context.h"
 #include "compiler/graph/onnx/preflight.h"
+#include "compiler/graph/onnx/sequences.h"
 #include "compiler/graph/onnx/survey_notes.h"
 
 namespace mlc::graph::onnx {
@@ -101,6 +102,7 @@ class Importer {
   Builder builder_;
   DecodedWeights decoded_;
   CountedDims counted_;
+  Sequences sequences_;
   int64_t iterations_ = 0;  // unrolled so far
   std::set<std::string, std::less<>> used_dims_;
   std::set<std::string, std::less<>> used_bindings_;

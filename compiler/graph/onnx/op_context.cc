@@ -6,7 +6,9 @@ namespace mlc::graph::onnx {
 
 ValueId OpContext::In(int i) {
   if (Has(i)) return operands_[static_cast<size_t>(i)];
-  Fail("operand " + std::to_string(i) + " is missing");
+  const bool is_sequence = Sequences::Is(AnyOperand(*this, i));
+  Fail("operand " + std::to_string(i) +
+       (is_sequence ? " is a sequence, where a tensor is needed" : " is missing"));
   return kNoValue;
 }
 

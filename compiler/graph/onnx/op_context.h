@@ -15,6 +15,7 @@
 #include "compiler/graph/onnx/counted_dims.h"
 #include "compiler/graph/onnx/decoded_weights.h"
 #include "compiler/graph/onnx/model.h"
+#include "compiler/graph/onnx/sequences.h"
 
 namespace mlc::graph::onnx {
 
@@ -24,10 +25,12 @@ class OpContext {
   using TensorReader = Result<TensorDataRef> (*)(void* importer, const TensorMessage& tensor);
 
   OpContext(Builder& builder, const NodeMessage& node, std::vector<ValueId> operands, int64_t opset,
-            DecodedWeights& decoded, CountedDims& counted, TensorReader read_tensor, void* importer)
+            DecodedWeights& decoded, CountedDims& counted, Sequences& sequences,
+            TensorReader read_tensor, void* importer)
       : b(builder),
         decoded(decoded),
         counted(counted),
+        sequences(sequences),
         node_(node),
         operands_(std::move(operands)),
         opset_(opset),
@@ -38,6 +41,7 @@ class OpContext {
   Builder& b;               // NOLINT: the one word that every formula starts with
   DecodedWeights& decoded;  // NOLINT: of the whole import
   CountedDims& counted;     // NOLINT: of the whole import
+  Sequences& sequences;     // NOLINT: of the whole import
 
   bool ok() const { return b.ok(); }
   // The version of the node's operator set.
@@ -80,6 +84,8 @@ class OpContext {
   const std::vector<ValueId>& results() const { return results_; }
 
  private:
+  friend ValueId AnyOperand(const OpContext& c, int i);
+
   const NodeMessage& node_;
   std::vector<ValueId> operands_;
   int64_t opset_;
@@ -101,6 +107,7 @@ struct OpRow {
   int max_inputs;
   int max_outputs;
   std::string_view limits = {};  // what is not supported, for the list of operators
+  bool takes_sequences = false;  // as operands, beside tensors
 };
 
 }  // namespace mlc::graph::onnx

@@ -20,7 +20,6 @@ constexpr std::string_view kCached =
 
 constexpr std::array kReplacements = {
     Replacement{"", "Bernoulli", kDraws},
-    Replacement{"", "ConcatFromSequence", kSequences},
     Replacement{"", "ImageDecoder", "decode outside of the model and give the pixels as an input"},
     Replacement{"", "MaxRoiPool", "`RoiAlign` with mode max"},
     Replacement{"", "Multinomial", kDraws},
@@ -30,15 +29,8 @@ constexpr std::array kReplacements = {
     Replacement{"", "RandomUniform", kDraws},
     Replacement{"", "RandomUniformLike", kDraws},
     Replacement{"", "RegexFullMatch", kTexts},
-    Replacement{"", "SequenceAt", kSequences},
-    Replacement{"", "SequenceConstruct", kSequences},
-    Replacement{"", "SequenceEmpty", kSequences},
-    Replacement{"", "SequenceErase", kSequences},
-    Replacement{"", "SequenceInsert", kSequences},
-    Replacement{"", "SequenceLength", kSequences},
     Replacement{"", "SequenceMap", kSequences},
     Replacement{"", "SoftmaxCrossEntropyLoss", kTraining},
-    Replacement{"", "SplitToSequence", kSequences},
     Replacement{"", "StringConcat", kTexts},
     Replacement{"", "StringNormalizer", kTexts},
     Replacement{"", "StringSplit", kTexts},

@@ -55,6 +55,7 @@ std::span<const OpRow> ResizeOps();
 std::span<const OpRow> RoiAlignOps();
 std::span<const OpRow> RotaryEmbeddingOps();
 std::span<const OpRow> SelectionOps();
+std::span<const OpRow> SequenceOps();
 std::span<const OpRow> SliceOps();
 std::span<const OpRow> SoftmaxOps();
 std::span<const OpRow> SuppressionOps();

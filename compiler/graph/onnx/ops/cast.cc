@@ -50,7 +50,7 @@ void BitCast(OpContext& c) {
   c.Out(c.b.Cast(x, *dtype));
 }
 
-void Identity(OpContext& c) { c.Out(c.In(0)); }
+void Identity(OpContext& c) { c.Out(Sequences::Is(AnyOperand(c, 0)) ? AnyOperand(c, 0) : c.In(0)); }
 
 // Inference passes the value on; training is refused.
 void Dropout(OpContext& c) {
@@ -71,7 +71,7 @@ constexpr OpRow kCastRows[] = {
     {"Cast", Cast, 1, 1},
     {"CastLike", CastLike, 2, 1},
     {"Dropout", Dropout, 3, 2, "inference only"},
-    {"Identity", Identity, 1, 1},
+    {"Identity", Identity, 1, 1, "", true},
 };
 
 }  // namespace

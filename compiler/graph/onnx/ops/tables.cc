@@ -15,8 +15,9 @@ constexpr Table kTables[] = {
     KnownDataOps,     LinearAttentionOps, MatMulOps,         NormalizationOps,
     PadOps,           PointwiseOps,       PoolOps,           QuantizeOps,
     RecurrentOps,     ReduceOps,          ReshapeOps,        ResizeOps,
-    RoiAlignOps,      RotaryEmbeddingOps, SelectionOps,      SliceOps,
-    SoftmaxOps,       SuppressionOps,     TopKOps,           UniqueOps,
+    RoiAlignOps,      RotaryEmbeddingOps, SelectionOps,      SequenceOps,
+    SliceOps,         SoftmaxOps,         SuppressionOps,    TopKOps,
+    UniqueOps,
 };
 
 constexpr Table kFusedTables[] = {
