@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "compiler/graph/onnx/importer.h"
+#include "compiler/graph/onnx/loop.h"
 
 namespace mlc::graph::onnx {
 namespace {
 
 constexpr int64_t kMaxIterations = 1 << 16;  // of all loops of a model
-constexpr size_t kMaxJoined = 1024;
 
 const GraphMessage* SubgraphOf(const NodeMessage& node, std::string_view name) {
   for (const AttributeMessage& attribute : node.attributes) {
@@ -27,30 +27,6 @@ std::vector<int64_t> IntsOf(const NodeMessage& node, std::string_view name) {
 
 int64_t EntryOf(const std::vector<int64_t>& values, size_t i) {
   return i < values.size() ? values[i] : 0;
-}
-
-// One more dimension of size one at `axis`, joined there.
-ValueId Stack(Builder& b, std::vector<ValueId> parts, int64_t axis) {
-  for (ValueId& part : parts) {
-    Dims dims = b.DimsOf(part);
-    if (Sequences::Is(part)) return b.Fail("a result of each iteration is a sequence");
-    if (axis < 0 || axis > static_cast<int64_t>(dims.size())) {
-      return b.Fail("an axis of a scan is out of range");
-    }
-    dims.insert(dims.begin() + axis, 1);
-    part = b.Reshape(part, dims);
-  }
-  while (parts.size() > 1 && b.ok()) {
-    std::vector<ValueId> joined;
-    for (size_t i = 0; i < parts.size(); i += kMaxJoined) {
-      const size_t end = std::min(parts.size(), i + kMaxJoined);
-      joined.push_back(b.Concat(
-          {parts.begin() + static_cast<int64_t>(i), parts.begin() + static_cast<int64_t>(end)},
-          axis));
-    }
-    parts = std::move(joined);
-  }
-  return parts[0];
 }
 
 }  // namespace
@@ -150,7 +126,7 @@ Status Importer::CountIteration(const NodeMessage& node) {
                        std::to_string(kMaxIterations) + " iterations");
 }
 
-// Both the number of iterations and the conditions must be known.
+// The number of iterations must be known; where conditions are not, it is the most.
 Status Importer::Loop(const NodeMessage& node, Scope& scope) {
   const std::vector<ValueId> operands = MLC_TRY(Operands(node, scope));
   if (operands.size() < 2) return InvalidArgument(Describe(node) + " has too few operands");
@@ -162,31 +138,15 @@ Status Importer::Loop(const NodeMessage& node, Scope& scope) {
     }
     if (builder_.ok()) trips = given[0];
   }
-  const size_t carried = operands.size() - 2;
-  std::vector<ValueId> state(operands.begin() + 2, operands.end());
-  std::vector<std::vector<ValueId>> scans;
-  ValueId condition = operands[1];
-  for (int64_t i = 0; builder_.ok() && (!trips || i < *trips); ++i) {
-    if (condition != kNoValue) {
-      const Dims goes_on = builder_.Ints(condition, "the loop's condition");
-      if (!builder_.ok() || goes_on.empty() || goes_on[0] == 0) break;
-    }
+  UnrolledLoop loop(builder_, {operands.begin() + 2, operands.end()}, operands[1], trips);
+  while (loop.GoesOn()) {
     MLC_TRY(CountIteration(node));
-    std::vector<ValueId> inputs = {builder_.IntScalar(i), condition};
-    if (condition == kNoValue) inputs[1] = builder_.Scalar(DType::kBool, 1);
-    inputs.insert(inputs.end(), state.begin(), state.end());
-    const std::vector<ValueId> results = MLC_TRY(Subgraph(node, "body", inputs, scope));
-    if (results.size() < carried + 1) {
-      return InvalidArgument(Describe(node) + ": the body has too few outputs");
-    }
-    condition = results[0];
-    state.assign(results.begin() + 1, results.begin() + 1 + static_cast<int64_t>(carried));
-    scans.resize(results.size() - carried - 1);
-    for (size_t k = 0; k < scans.size(); ++k) scans[k].push_back(results[carried + 1 + k]);
+    loop.Take(MLC_TRY(Subgraph(node, "body", loop.Inputs(), scope)));
   }
-  for (const std::vector<ValueId>& parts : scans) state.push_back(Stack(builder_, parts, 0));
-  state.resize(std::max(state.size(), node.outputs.size()), kNoValue);
-  return DefineResults(node, state, scope);
+  counted_.Enter(node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name);
+  std::vector<ValueId> results = loop.Results(counted_, node.outputs.size());
+  results.resize(std::max(results.size(), node.outputs.size()), kNoValue);
+  return DefineResults(node, results, scope);
 }
 
 Status Importer::Scan(const NodeMessage& node, Scope& scope) {
@@ -240,7 +200,7 @@ Status Importer::Scan(const NodeMessage& node, Scope& scope) {
     if (EntryOf(out_backwards, k) == 1) std::reverse(scans[k].begin(), scans[k].end());
     const int64_t axis = EntryOf(out_axes, k);
     state.push_back(
-        Stack(builder_, scans[k], axis < 0 ? axis + builder_.RankOf(scans[k][0]) + 1 : axis));
+        StackParts(builder_, scans[k], axis < 0 ? axis + builder_.RankOf(scans[k][0]) + 1 : axis));
   }
   state.resize(std::max(state.size(), node.outputs.size()), kNoValue);
   return DefineResults(node, state, scope);

@@ -134,6 +134,33 @@ TEST(BoundedModel, CountsWhatIsNotZero) {
   EXPECT_EQ(model.Run({{"x", Floats({6}, {0, 0, 0, 0, 0, 0})}})[0]->dims, (Dims{1, 0}));
 }
 
+// x doubles until its sum is the limit or more: what each iteration computes is kept.
+TEST(BoundedModel, LoopsThatEndByDataKeepWhatTheyCompute) {
+  wire::GraphParts body;
+  body.nodes = {Node("Add", {"s", "s"}, {"t"}),
+                Node("ReduceSum", {"t"}, {"sum"}, wire::IntAttr("keepdims", 0)),
+                Node("Less", {"sum", "limit"}, {"on"}), Node("Identity", {"t"}, {"u"})};
+  body.inputs = {wire::ValueInfo("i", kLong, ""), wire::ValueInfo("c", kBool, ""),
+                 wire::FloatValue("s", {2})};
+  body.outputs = {wire::ValueInfo("on", kBool, ""), wire::FloatValue("t", {2}),
+                  wire::FloatValue("u", {2}), wire::FloatValue("sum", {})};
+  const SelectionModel model(
+      {Node("Less", {"zero", "limit"}, {"begins"}),
+       Node("Loop", {"most", "begins", "x"}, {"z", "all", "sums"},
+            wire::GraphAttr("body", body.Write())),
+       Node("ReduceMax", {"sums"}, {"greatest"}, wire::IntAttr("keepdims", 0))},
+      {"z", "all", "sums", "greatest"},
+      {wire::Tensor("most", kLong, {}, wire::Raw<int64_t>({7})),
+       wire::FloatTensor("zero", {}, {0})});
+  const TensorDataRef x = Floats({2}, {1, 3});
+  for (const double limit : {1.0, 9.0, 17.0, 60.0, 1e9}) {
+    model.ExpectSame({{"x", x}, {"limit", Floats({}, {limit})}});
+  }
+  const std::vector<TensorDataRef> none = model.Run({{"x", x}, {"limit", Floats({}, {-1})}});
+  EXPECT_EQ(none[1]->dims, (Dims{0, 2}));
+  EXPECT_THAT(graph::ReadDoubles(*none[0]), ElementsAre(1, 3));
+}
+
 TEST(BoundedModel, CompressesAxesAndWholes) {
   const TensorDataRef x = Floats({3, 2}, {1, 2, 3, 4, 5, 6});
   const SelectionModel rows({Node("Compress", {"x", "c"}, {"y"}, wire::IntAttr("axis", 0))}, {"y"});

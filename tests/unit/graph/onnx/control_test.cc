@@ -57,6 +57,58 @@ TEST(Loop, NeedsKnownBounds) {
               HasSubstr("the number of iterations depends on the model's inputs"));
 }
 
+// x doubles until its sum is the limit or more, at most `most` times.
+wire::GraphParts UntilLimit(const std::string& most, const std::vector<std::string>& results) {
+  wire::GraphParts body;
+  body.nodes = {Node("Add", {"s", "s"}, {"t"}),
+                Node("ReduceSum", {"t"}, {"sum"}, wire::IntAttr("keepdims", 0)),
+                Node("Less", {"sum", "limit"}, {"on"}), Node("Identity", {"t"}, {"u"})};
+  body.inputs = {ValueInfo("i", 7, ""), ValueInfo("c", 9, ""), FloatValue("s", {2})};
+  body.outputs = {ValueInfo("on", 9, ""), FloatValue("t", {2}), FloatValue("u", {2})};
+  wire::GraphParts parts;
+  parts.nodes = {Node("Loop", {most, "", "x"}, results, wire::GraphAttr("body", body.Write()))};
+  parts.initializers = {Int("five", 5), Int("many", int64_t{1} << 40)};
+  parts.inputs = {FloatValue("x", {2}), FloatValue("limit", {})};
+  parts.outputs = {FloatValue("y", {2})};
+  return parts;
+}
+
+TEST(Loop, EndsWhereARunDecides) {
+  const auto run = [](double limit) {
+    return EvaluateFirst(ImportBytes(wire::Model(UntilLimit("five", {"y"}), 16)),
+                         {Floats({2}, {1, 3}), Floats({}, {limit})});
+  };
+  EXPECT_THAT(run(0), ElementsAre(2, 6)) << "the first iteration has no condition";
+  EXPECT_THAT(run(9), ElementsAre(4, 12));
+  EXPECT_THAT(run(17), ElementsAre(8, 24));
+  EXPECT_THAT(run(1e9), ElementsAre(32, 96)) << "at most five";
+}
+
+TEST(Loop, ThatEndsByDataNeedsABound) {
+  for (const std::string most : {"", "many"}) {
+    const Status status = ImportBytes(wire::Model(UntilLimit(most, {"y"}), 16)).status();
+    EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+    EXPECT_THAT(status.message(), HasSubstr("its end depends on data"));
+    EXPECT_THAT(status.message(), HasSubstr("give its first operand a constant"));
+  }
+}
+
+TEST(Loop, ThatEndsByDataKeepsShapes) {
+  wire::GraphParts body;
+  body.nodes = {Node("Concat", {"s", "s"}, {"t"}, wire::IntAttr("axis", 0)),
+                Node("ReduceMax", {"t"}, {"m"}, wire::IntAttr("keepdims", 0)),
+                Node("Less", {"m", "m"}, {"on"})};
+  body.inputs = {ValueInfo("i", 7, ""), ValueInfo("c", 9, ""), FloatValue("s", {2})};
+  body.outputs = {ValueInfo("on", 9, ""), FloatValue("t", {})};
+  wire::GraphParts parts;
+  parts.nodes = {Node("Loop", {"n", "", "x"}, {"y"}, wire::GraphAttr("body", body.Write()))};
+  parts.initializers = {Int("n", 3)};
+  parts.inputs = {FloatValue("x", {2})};
+  parts.outputs = {FloatValue("y", {})};
+  EXPECT_THAT(ImportBytes(wire::Model(parts, 16)).status().message(),
+              HasSubstr("an iteration changes the shape of what it carries"));
+}
+
 // Sums from the end, written from the start.
 TEST(Scan, WalksInTheAskedDirections) {
   wire::GraphParts body;
