@@ -45,8 +45,10 @@ Estimate EstimateOnGpu(const schedule::KernelFacts& f, const target::Target& tar
   e.overhead_ns = core.launch_ns + core.next_launch_ns * std::max(0.0, f.phases - 1);
 
   if (f.cycles > 0) {
-    // All that multiprocessors do is in the count; what overlaps there is not added up again.
+    // All that multiprocessors do is in the count; what overlaps there is not added up again. Few
+    // warps are enough to copy, since the copies are not their own.
     e.compute_ns = f.cycles / ClockOf(target.gpu(), core);
+    e.dram_ns = f.dram_bytes / (copy * (fits_l2 ? core.near_speed : 1.0));
     e.total_ns = std::max(e.compute_ns, e.dram_ns) + e.overhead_ns;
     return e;
   }
