@@ -8,6 +8,7 @@
 #include "compiler/schedule/cuda/few_bits/few_bits_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_normed_rows.h"
 #include "compiler/schedule/cuda/tile/gpu_tile_output.h"
+#include "compiler/schedule/cuda/tile/gpu_turns.h"
 #include "compiler/schedule/fusion/fused.h"
 
 namespace mlc::schedule {
@@ -353,24 +354,17 @@ void FewBitsLowering::EmitBlock(const ExprRef& block, const ExprRef& thread, Til
 // A block's tiles: the first loads of the next are under way while one is stored.
 void FewBitsLowering::EmitTurns(TileOutput& output) {
   const int64_t grid = plan_.grid_tiles();
-  const ExprRef first = place_.tile;
-  const ExprRef turns =
-      plan_.tiles % grid == 0
-          ? Int(plan_.tiles / grid)
-          : b_.Let("turns", ir::FloorDiv(Int(plan_.tiles + grid - 1) - first, grid));
-  b_.For("turn", Int(0), turns, 1, [&](const ExprRef& turn) {
-    const ExprRef tile = b_.Let("this_tile", first + turn * grid);
+  ForTurns(b_, place_.tile, plan_.tiles, grid, [&](const ExprRef& tile, const ExprRef& more) {
     PlaceTile(tile);
     const TileOutput::Place place = place_;
     MultiplyAll();
-    b_.If(ir::MakeApply(ScalarOp::kLess, {turn + 1, turns}), [&] {
+    b_.If(more, [&] {
       PlaceTile(b_.Let("next_tile", tile + grid));
       LoadFirst();
     });
     DepositSums();
     b_.Barrier();
     output.Store(sums_, place);
-    b_.Barrier();
   });
 }
 
