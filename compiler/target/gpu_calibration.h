@@ -2,6 +2,8 @@
 // thread-safe.
 #pragma once
 
+#include "compiler/target/gpu_few_rows_calibration.h"
+
 namespace mlc::target {
 
 // The analytic model of kernels on GPUs. Rates are of one multiprocessor, per nanosecond, unless
@@ -65,19 +67,6 @@ struct GpuSimtCalibration {
   double merged_outputs;  // per cycle, of parts of k
 };
 
-// The same for a product of a few rows, which reads columns at the rate of memory.
-struct GpuSkinnyCalibration {
-  double bytes;           // per cycle, of one multiprocessor
-  double memory_latency;  // bytes in flight during it bound the rate
-  double row_work;        // instructions per row for each instruction of a load
-  double start;
-  double row_start;   // of each element of a row, by one thread
-  double end;         // of a block,
-  double output_end;  // and of each output
-  double arrive_latency;
-  double cluster_latency;
-};
-
 // The same for attention: one block that has its share of a multiprocessor.
 struct GpuAttentionCalibration {
   double mma;               // products of 16 bits per cycle, of a quarter of a multiprocessor,
@@ -130,6 +119,7 @@ struct GpuCalibration {
   GpuRoleCalibration roles;
   GpuSimtCalibration simt;
   GpuSkinnyCalibration skinny;
+  GpuFewBitsCalibration few_bits;
   GpuAttentionCalibration attention;
   GpuRoleAttentionCalibration role_attention;
 };

@@ -3,47 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/schedule/cuda/few_bits/few_bits_estimate.h"
 #include "compiler/schedule/cuda/few_bits/few_bits_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 #include "compiler/schedule/cuda/tile/gpu_normed_rows.h"
 #include "compiler/schedule/problem/contraction_space.h"
-#include "compiler/target/calibration.h"
 
 namespace mlc::schedule {
 
 namespace {
-
-// Estimated clock cycles; only their order matters.
-double Cycles(const GpuContraction& g, const target::Target& target, const FewBitsPlan& plan) {
-  const target::GpuSkinnyCalibration& core = target::CalibrationOf(target.gpu()).skinny;
-  const double chunk_bytes = FormOf(g).chunk_bytes();
-  const double sms = UsableSms(target, plan.k_split());
-  const double per_sm = std::ceil(static_cast<double>(plan.blocks()) / sms);
-  const double at_once = std::min(per_sm, BlocksPerSm(target, plan));
-  const double rounds = std::ceil(per_sm / at_once);
-  // Warps that have one chunk more than others are waited for.
-  const double steps = std::ceil(static_cast<double>(plan.split_chunks) / plan.slices);
-  const double block_bytes = plan.turns * steps * plan.warps * chunk_bytes;
-  // What one multiprocessor has in flight bounds what it gets during a latency.
-  const double flight = at_once * plan.warps * std::min<double>(plan.unroll, steps) * chunk_bytes;
-  const double bytes_per_cycle = std::min(core.bytes, flight / core.memory_latency);
-  // A warp waits for each group of loads, while others of the multiprocessor work.
-  const double groups = plan.turns * std::ceil(steps / plan.unroll);
-  const double memory =
-      at_once * block_bytes / bytes_per_cycle + (groups - 1) * core.memory_latency / 4;
-  // About 16 instructions of a warp for the 8 weights of a thread that one product takes.
-  const double products = static_cast<double>(plan.chunk) / 16;
-  const double issue =
-      at_once * plan.turns * steps * plan.warps * products * (16 + 3 * plan.row_tiles()) / 4;
-  const double rows = static_cast<double>(plan.rows);
-  const double start = core.start + rows * static_cast<double>(plan.row_elements()) / 8 /
-                                        plan.threads() * core.row_start * 2;
-  double end = core.end + 4.0 * plan.slices * rows * plan.width() / plan.threads();
-  // The next tile is on its way while one ends.
-  if (plan.turns > 1) end += (plan.turns - 1) * end / 2;
-  if (plan.split > 1) end += plan.cluster ? core.cluster_latency : core.arrive_latency;
-  return rounds * (start + std::max(memory, issue) + end);
-}
 
 bool IsNarrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
@@ -137,7 +105,7 @@ Config FewBitsContractionFamily::Default(const graph::Workload& workload, const 
     if (plan.cluster || CheckFewBitsPlan(g, target, plan) != RejectReason::kNone) {
       return std::nullopt;
     }
-    return Cycles(g, target, plan);
+    return FewBitsCycles(g, target, plan);
   };
   return gpu::Cheapest(MakeSpace(workload, g, target), cycles);
 }
