@@ -13,7 +13,9 @@ namespace mlc::ir {
 // i becomes (code i + bias - zero) * scale; the difference and the product are rounded to the type.
 // `codes`: registers of i32. A fragment of 4-bit codes is word `part`, with code i from bit
 // 16 * (i % 2) + 4 * (i / 2) on; one of 8-bit codes is words 2 * part and 2 * part + 1, with code i
-// in byte i % 4 of word i / 4. Zero and scale: lane (i / 2) % 2 of registers of 2 lanes of the
+// in byte i % 4 of word i / 4. Or `codes` are registers of float8, of 8 bits: fragment `part` is
+// lanes 8 * part to 8 * part + 7, and lane i becomes code i * scale; zeros are not read, the bias
+// is 0, and codes are finite. Zero and scale: lane (i / 2) % 2 of registers of 2 lanes of the
 // type, one for each row that a thread has. The bias is what the hardware's way from codes to
 // floats adds (BiasOfCodes), to be part of zeros that allow for it, or 0.
 struct Unpack {

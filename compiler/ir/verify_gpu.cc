@@ -194,15 +194,20 @@ Status GpuVerifier::Check(const Unpack& unpack, int depth) const {
   if ((to.dtype != DType::kF16 && to.dtype != DType::kBF16) || to.lanes != 8) {
     return scope_.Bad(what + " does not give 8 lanes of f16 or bf16");
   }
-  if (codes.dtype != DType::kI32) return scope_.Bad(what + " takes other codes than words of i32");
+  const bool is_float8 = IsFloat8(codes.dtype);
+  if (codes.dtype != DType::kI32 && !is_float8) {
+    return scope_.Bad(what + " takes other codes than words of i32 or float8");
+  }
   for (const Buffer* pair : {&zeros, &scales}) {
     if (pair->dtype == to.dtype && pair->lanes == 2) continue;
     return scope_.Bad(what + " needs 2 lanes of its type in '" + pair->name + "'");
   }
   if (unpack.bits != 4 && unpack.bits != 8) return scope_.Bad(what + " is not of 4 or 8 bits");
-  const int parts = codes.lanes / (unpack.bits / 4);
+  if (is_float8 && unpack.bits != 8) return scope_.Bad(what + " takes float8 of other than 8 bits");
+  const int parts = codes.lanes / (is_float8 ? 8 : unpack.bits / 4);
   if (unpack.part < 0 || unpack.part >= parts) return scope_.Bad(what + " is past its codes");
-  return scope_.Expect(unpack.bias == 0 || unpack.bias == BiasOfCodes(to.dtype, unpack.bits),
+  const int bias = is_float8 ? 0 : BiasOfCodes(to.dtype, unpack.bits);
+  return scope_.Expect(unpack.bias == 0 || unpack.bias == bias,
                        "an unpack with a bias that its type does not have");
 }
 

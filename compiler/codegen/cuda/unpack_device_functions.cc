@@ -74,6 +74,57 @@ const std::vector<DeviceFunction>& UnpackDeviceFunctions() {
     to[i] = MulBF16x2(SubBF16x2(pair, HalfTwice(zeros, i % 2)), HalfTwice(scales, i % 2));
   }
 })"}},
+      // Two codes of a word of float8, each in the high byte of a half.
+      {"HighBytes", {}, {R"(unsigned HighBytes(const unsigned* codes, int i) {
+  return __byte_perm(codes[i / 2], 0, i % 2 == 0 ? 0x1404 : 0x3424);
+})"}},
+      // Devices before 8.9 have no conversion of e4m3: exponents as they are, times 2^8.
+      {"UnpackE4M3F16",
+       {"MulF16x2", "HalfTwice", "HighBytes"},
+       {R"(void UnpackE4M3F16(unsigned* to, const unsigned* codes, unsigned scales) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    unsigned pair;
+#if __CUDA_ARCH__ >= 890
+    const unsigned short two = (unsigned short)(codes[i / 2] >> (i % 2 * 16));
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(two));
+#else
+    const unsigned high = HighBytes(codes, i);
+    pair = MulF16x2((high & 0x80008000u) | ((high >> 1) & 0x3f803f80u), 0x5c005c00u);
+#endif
+    to[i] = MulF16x2(pair, HalfTwice(scales, i % 2));
+  }
+})"}},
+      // The exponent of bf16 begins 120 below that of e4m3, and 112 below that of e5m2.
+      {"UnpackE4M3BF16",
+       {"MulBF16x2", "HalfTwice", "HighBytes"},
+       {R"(void UnpackE4M3BF16(unsigned* to, const unsigned* codes, unsigned scales) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const unsigned high = HighBytes(codes, i);
+    const unsigned pair = (high & 0x80008000u) | ((high >> 4) & 0x07f007f0u);
+    to[i] = MulBF16x2(MulBF16x2(pair, 0x7b807b80u), HalfTwice(scales, i % 2));
+  }
+})"}},
+      // The high byte of an f16 is an e5m2.
+      {"UnpackE5M2F16",
+       {"MulF16x2", "HalfTwice", "HighBytes"},
+       {R"(void UnpackE5M2F16(unsigned* to, const unsigned* codes, unsigned scales) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    to[i] = MulF16x2(HighBytes(codes, i), HalfTwice(scales, i % 2));
+  }
+})"}},
+      {"UnpackE5M2BF16",
+       {"MulBF16x2", "HalfTwice", "HighBytes"},
+       {R"(void UnpackE5M2BF16(unsigned* to, const unsigned* codes, unsigned scales) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const unsigned high = HighBytes(codes, i);
+    const unsigned pair = (high & 0x80008000u) | ((high >> 3) & 0x0fe00fe0u);
+    to[i] = MulBF16x2(MulBF16x2(pair, 0x77807780u), HalfTwice(scales, i % 2));
+  }
+})"}},
   };
   return *rows;
 }

@@ -118,15 +118,25 @@ void WarpStatementPrinter::Print(const ir::Unpack& unpack) {
       {unpack.to_index, unpack.codes_index, unpack.zeros_index, unpack.scales_index});
   const bool is_f16 = scope_.BufferOf(unpack.to).dtype == DType::kF16;
   const bool is_biased = unpack.bias != 0;
-  const std::string function = "Unpack" + std::to_string(unpack.bits) + (is_f16 ? "F16" : "BF16");
   const Text to = scalars_.RegisterPlace(unpack.to, unpack.to_index);
+  // In words, of codes of float8 as well.
   const Text codes =
       scalars_.RegisterPlace(unpack.codes, unpack.codes_index, unpack.part * unpack.bits / 4);
   const auto pair = [&](ir::BufferId id, const ir::ExprRef& index) {
     return scope_.NameOf(id) + "[" + scalars_.RegisterBase(scope_.BufferOf(id), index).text + "]";
   };
-  const std::string zeros = pair(unpack.zeros, unpack.zeros_index);
   const std::string scales = pair(unpack.scales, unpack.scales_index);
+  const DType of = scope_.BufferOf(unpack.codes).dtype;
+  if (IsFloat8(of)) {
+    const std::string function = std::string("Unpack") +
+                                 (of == DType::kF8E4M3Fn ? "E4M3" : "E5M2") +
+                                 (is_f16 ? "F16" : "BF16");
+    text_.Line(std::string(scope_.functions.Use(function)) + "(" + to.text + ", " + codes.text +
+               ", " + scales + ");");
+    return;
+  }
+  const std::string function = "Unpack" + std::to_string(unpack.bits) + (is_f16 ? "F16" : "BF16");
+  const std::string zeros = pair(unpack.zeros, unpack.zeros_index);
   text_.Line(std::string(scope_.functions.Use(function)) + "(" + to.text + ", " + codes.text +
              ", " + zeros + ", " + scales + ", " + (is_biased ? "true" : "false") + ");");
 }

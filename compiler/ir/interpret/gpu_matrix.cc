@@ -146,11 +146,14 @@ void GpuMatrices::Do(const Unpack& unpack) {
   LaneStack::Frame frame(state_.stack);
   const DType dtype = state_.BufferOf(unpack.to).dtype;
   const auto words = static_cast<size_t>(state_.BufferOf(unpack.codes).lanes);
+  const bool is_float8 = IsFloat8(state_.BufferOf(unpack.codes).dtype);
+  const auto first =
+      static_cast<size_t>(is_float8 ? unpack.part * 8 : unpack.part * unpack.bits / 4);
   Lane* codes = frame.Take(state_.Count() * words);
   Lane* zeros = frame.Take(state_.Count() * 2);
   Lane* scales = frame.Take(state_.Count() * 2);
   if (!Operand(unpack.codes, unpack.codes_index, codes) ||
-      !Operand(unpack.zeros, unpack.zeros_index, zeros) ||
+      (!is_float8 && !Operand(unpack.zeros, unpack.zeros_index, zeros)) ||
       !Operand(unpack.scales, unpack.scales_index, scales)) {
     return;
   }
@@ -158,12 +161,13 @@ void GpuMatrices::Do(const Unpack& unpack) {
   expressions_.Eval(*unpack.to_index, at);
   GpuPrivate& to = *state_.PrivateOf(unpack.to);
   for (size_t i = 0; i < state_.Count() && !state_.failed; ++i) {
-    const Lane* own = codes + i * words + static_cast<size_t>(unpack.part * unpack.bits / 4);
+    const Lane* own = codes + i * words + first;
     std::array<Lane, 8> lanes;
     for (size_t lane = 0; lane < 8; ++lane) {
       const size_t row = i * 2 + lane / 2 % 2;
       const double difference =
-          RoundTo(dtype, CodeOf(own, unpack.bits, lane) + unpack.bias - zeros[row].f);
+          is_float8 ? own[lane].f
+                    : RoundTo(dtype, CodeOf(own, unpack.bits, lane) + unpack.bias - zeros[row].f);
       lanes[lane].f = RoundTo(dtype, difference * scales[row].f);
     }
     if (!state_.WritePrivate(to, at[i].i, state_.active[i], lanes.data())) return;

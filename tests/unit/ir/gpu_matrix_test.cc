@@ -176,23 +176,26 @@ TEST(GpuMatrix, LoadsWordsOfF32) {
 
 // Decodes the fragment `part` of one thread's words.
 std::vector<double> Unpacked(DType dtype, const std::string& how, const std::vector<double>& words,
-                             const std::vector<double>& zeros, const std::vector<double>& scales) {
-  const std::string type(ToText(dtype));
+                             const std::vector<double>& zeros, const std::vector<double>& scales,
+                             DType of = DType::kI32) {
+  const std::string type(ToText(dtype)), code(ToText(of)), count = std::to_string(words.size());
   std::vector<double> all;
   for (int t = 0; t < 32; ++t) all.insert(all.end(), words.begin(), words.end());
-  Param codes(DType::kI32, all), z(dtype, zeros), s(dtype, scales), out(dtype, 256);
-  const Status status =
-      RunText("kernel k { in a: i32[128] in z: " + type + "[2] in s: " + type +
-                  "[2] out c: " + type + "[256] reg w: i32x4[1] reg zero: " + type +
-                  "x2[1] reg scale: " + type + "x2[1] reg x: " + type +
-                  "x8[1]\n"
-                  "parallel for p in 0 .. 1 { threads for t in 0 .. 32 {\n"
-                  "w[0] = a[mul(t, 4), lanes=4] zero[0] = z[0, lanes=2] scale[0] = s[0, lanes=2]\n"
-                  "unpack x[0] = w[0] - zero[0] * scale[0] " +
-                  how +
-                  "\n"
-                  "c[mul(t, 8)] = x[0]\n} } }",
-              {codes.bytes(), z.bytes(), s.bytes(), out.bytes()});
+  Param codes(of, all), z(dtype, zeros), s(dtype, scales), out(dtype, 256);
+  const Status status = RunText("kernel k { in a: " + code + "[" + std::to_string(all.size()) +
+                                    "] in z: " + type + "[2] in s: " + type + "[2] out c: " + type +
+                                    "[256] reg w: " + code + "x" + count + "[1] reg zero: " + type +
+                                    "x2[1] reg scale: " + type + "x2[1] reg x: " + type +
+                                    "x8[1]\n"
+                                    "parallel for p in 0 .. 1 { threads for t in 0 .. 32 {\n"
+                                    "w[0] = a[mul(t, " +
+                                    count + "), lanes=" + count +
+                                    "] zero[0] = z[0, lanes=2] scale[0] = s[0, lanes=2]\n"
+                                    "unpack x[0] = w[0] - zero[0] * scale[0] " +
+                                    how +
+                                    "\n"
+                                    "c[mul(t, 8)] = x[0]\n} } }",
+                                {codes.bytes(), z.bytes(), s.bytes(), out.bytes()});
   EXPECT_TRUE(status.ok()) << status.ToString();
   std::vector<double> lanes;
   for (size_t i = 0; i < 8; ++i) lanes.push_back(out[248 + i]);
@@ -215,6 +218,13 @@ TEST(GpuMatrix, UnpacksCodesOfFewBits) {
             (Lanes{1, 2, 4, 6, 5, 6, 12, 508}));
   // Rounded after the difference and after the product: 1.0078125 * 1.0078125 in bf16.
   EXPECT_EQ(Unpacked(DType::kBF16, "bits=8 part=1", eight, {0, 0}, {1.0078125, 1})[4], 5.03125);
+}
+
+TEST(GpuMatrix, UnpacksFloat8) {
+  const std::vector<double> codes = {0, 0,    0,           0, 0, 0,   0,   0,
+                                     1, -448, 0.001953125, 2, 3, 0.5, 240, 1.125};
+  EXPECT_EQ(Unpacked(DType::kF16, "bits=8 part=1", codes, {5, 5}, {2, 0.5}, DType::kF8E4M3Fn),
+            (std::vector<double>{2, -896, 0.0009765625, 1, 6, 1, 120, 0.5625}));
 }
 
 TEST(GpuMatrix, UnpackingTakesFittingRegisters) {

@@ -258,20 +258,23 @@ ir::Kernel ClusterSum() {
 namespace {
 
 // The second fragment of codes, with a bias where the type has one, and the first without.
-ir::Kernel Unpacked(DType dtype, int bits) {
-  KernelBuilder k("unpack_" + std::string(ToText(dtype)) + "_" + std::to_string(bits));
-  const BufferId in = k.In("codes_of", DType::kI32, 128);
+ir::Kernel Unpacked(DType dtype, int bits, DType of = DType::kI32) {
+  const bool is_float8 = of != DType::kI32;
+  const int lanes = is_float8 ? 16 : 4;
+  KernelBuilder k("unpack_" + std::string(ToText(dtype)) + "_" +
+                  (is_float8 ? std::string(ToText(of)) : std::to_string(bits)));
+  const BufferId in = k.In("codes_of", of, int64_t{32} * lanes);
   const BufferId numbers = k.In("numbers", dtype, 128);
   const BufferId out = k.Out("y", dtype, 512);
-  const BufferId codes = k.Registers("codes", DType::kI32, 4, 1);
+  const BufferId codes = k.Registers("codes", of, lanes, 1);
   const BufferId pairs = k.Registers("pairs", dtype, 2, 2);
   const BufferId fragments = k.Registers("fragments", dtype, 8, 2);
   k.Launch(1, 32, 0, [&](ExprRef, ExprRef thread) {
-    k.Set(codes, Int(0), k.Load(in, thread * 4, 4));
+    k.Set(codes, Int(0), k.Load(in, thread * int64_t{lanes}, lanes));
     k.Set(pairs, Int(0), k.Load(numbers, thread * 2, 2));
     k.Set(pairs, Int(1), k.Load(numbers, thread * 2 + 64, 2));
     k.Unpack({fragments, Int(0), codes, Int(0), pairs, Int(0), pairs, Int(1), bits, 1,
-              ir::BiasOfCodes(dtype, bits)});
+              is_float8 ? 0 : ir::BiasOfCodes(dtype, bits)});
     k.Unpack({fragments, Int(1), codes, Int(0), pairs, Int(0), pairs, Int(1), bits});
     k.Unrolled("i", 2, [&](ExprRef i) { k.Store(out, thread * 16 + i * 8, k.Get(fragments, i)); });
   });
@@ -407,6 +410,11 @@ std::vector<NamedKernel> StatementKernels() {
     const std::string name = std::to_string(bits);
     kernels.push_back({"unpack_f16_" + name, Unpacked(DType::kF16, bits)});
     kernels.push_back({"unpack_bf16_" + name, Unpacked(DType::kBF16, bits)});
+  }
+  for (const DType of : {DType::kF8E4M3Fn, DType::kF8E5M2}) {
+    const std::string name(ToText(of));
+    kernels.push_back({"unpack_f16_" + name, Unpacked(DType::kF16, 8, of)});
+    kernels.push_back({"unpack_bf16_" + name, Unpacked(DType::kBF16, 8, of)});
   }
   return kernels;
 }
