@@ -10,6 +10,7 @@
 #include "compiler/graph/passes/causal_masks.h"
 #include "compiler/graph/passes/decode_weights.h"
 #include "compiler/graph/passes/float8_products.h"
+#include "compiler/graph/passes/float8_weights.h"
 #include "compiler/graph/passes/hide_keys.h"
 #include "compiler/graph/passes/integer_products.h"
 #include "compiler/graph/passes/merge_scales.h"
@@ -25,6 +26,7 @@ namespace {
 constexpr std::string_view kDecodeWeights = "decode_weights";
 constexpr std::string_view kIntegerProducts = "integer_products";
 constexpr std::string_view kFloat8Products = "float8_products";
+constexpr std::string_view kFloat8Weights = "float8_weights";
 constexpr std::string_view kHideKeys = "hide_keys";
 constexpr std::string_view kMergeScales = "merge_scales";
 constexpr std::string_view kPrecision = "precision";
@@ -36,8 +38,9 @@ constexpr double kRoundedTolerance = 2e-2;
 bool IsLogical(std::string_view name) {
   const auto names = graph::PhysicalPassNames();
   return name != kDecodeWeights && name != kIntegerProducts && name != kFloat8Products &&
-         name != kHideKeys && name != kMergeScales && name != kPrecision && name != kCausalMasks &&
-         name != kPadChannels && std::find(names.begin(), names.end(), name) == names.end();
+         name != kFloat8Weights && name != kHideKeys && name != kMergeScales &&
+         name != kPrecision && name != kCausalMasks && name != kPadChannels &&
+         std::find(names.begin(), names.end(), name) == names.end();
 }
 
 bool IsWanted(const FrontOptions& options, std::string_view pass) {
@@ -66,6 +69,7 @@ graph::PassOptions LogicalOptions(const FrontOptions& options) {
   result.skip.erase(std::string(kPadChannels));
   result.skip.erase(std::string(kIntegerProducts));
   result.skip.erase(std::string(kFloat8Products));
+  result.skip.erase(std::string(kFloat8Weights));
   result.skip.erase(std::string(kMergeScales));
   result.skip.erase(std::string(graph::kFuseResiduals));
   for (const std::string& name : options.print_after) {
@@ -173,7 +177,7 @@ double ToleranceOf(const FrontOptions& options) {
 
 std::vector<std::string> PassNames() {
   std::vector<std::string> names = {std::string(kDecodeWeights), std::string(kIntegerProducts),
-                                    std::string(kFloat8Products)};
+                                    std::string(kFloat8Products), std::string(kFloat8Weights)};
   for (const graph::Pass& pass : graph::Passes()) names.emplace_back(pass.name);
   names.emplace_back(kHideKeys);
   names.emplace_back(kDecodeWeights);
@@ -198,6 +202,10 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
   }));
   MLC_TRY(RunOptional(kFloat8Products, graph, options, trace,
                       [&](graph::Graph& at) { return MultiplyFloat8(at, options); }));
+  MLC_TRY(RunOptional(kFloat8Weights, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
+    if (options.skip.contains(kFloat8Weights)) return false;
+    return graph::PackFloat8Weights(at, PackedReadsOf(options));
+  }));
   const std::vector<graph::PassReport> reports =
       MLC_TRY(graph::RunPasses(graph, LogicalOptions(options)));
   if (trace != nullptr) {

@@ -48,8 +48,8 @@ struct FrontOptions {
   // The model takes ranges of sizes: attention reads no more keys than there are, and values keep
   // their order (PlaceRules::keeps_order).
   bool takes_ranges = false;
-  // Names of logical passes, integer_products, float8_products, merge_scales, causal_masks,
-  // pad_channels or fuse_residuals, to leave out.
+  // Names of logical passes, integer_products, float8_products, float8_weights, merge_scales,
+  // causal_masks, pad_channels or fuse_residuals, to leave out.
   std::set<std::string, std::less<>> skip;
   // Names of passes, logical or physical, after which `print` sees the graph; "all" is every one.
   std::set<std::string, std::less<>> print_after;

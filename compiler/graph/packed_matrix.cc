@@ -30,6 +30,14 @@ Status CheckForm(const Value& node, const PackedMatrix& m) {
   return {};
 }
 
+// What codes of a byte or less stand for.
+std::vector<float> NumbersOfCodes(DType codes) {
+  std::vector<std::byte> all(256);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::byte>(i);
+  const std::vector<double> numbers = ReadDoubles(*MakeTensorData(codes, {256}, std::move(all)));
+  return {numbers.begin(), numbers.end()};
+}
+
 std::vector<float> Numbers(const TensorDataRef& data) {
   if (data == nullptr) return {};
   const std::vector<double> wide = ReadDoubles(*data);
@@ -38,15 +46,15 @@ std::vector<float> Numbers(const TensorDataRef& data) {
 
 // The numbers of column `n`.
 void DecodeColumn(const PackedMatrix& m, const uint8_t* codes, int64_t n,
-                  const std::vector<float>& scales, const std::vector<float>& zeros,
-                  std::vector<double>& column) {
+                  const std::vector<float>& numbers, const std::vector<float>& scales,
+                  const std::vector<float>& zeros, std::vector<double>& column) {
   const unsigned mask = (1u << m.bits) - 1;
   for (int64_t k = 0; k < m.depth; ++k) {
     const unsigned byte = codes[n * m.bytes + k / m.codes_a_byte()];
     const unsigned code = (byte >> (k % m.codes_a_byte() * m.bits)) & mask;
     const auto place = static_cast<size_t>(n * m.blocks + k / m.block);
     const float zero = zeros.empty() ? static_cast<float>(m.zero) : zeros[place];
-    column[static_cast<size_t>(k)] = (static_cast<float>(code) - zero) * scales[place];
+    column[static_cast<size_t>(k)] = (numbers[code] - zero) * scales[place];
   }
 }
 
@@ -64,8 +72,13 @@ Result<PackedMatrix> PackedMatrixOf(const Value& node,
   m.block = node.Int("block");
   m.zero = node.Int("zero");
   MLC_TRY(CheckForm(node, m));
-  if (codes.dtype != DType::kU8 || codes.rank() != 2) {
-    return InvalidArgument("the codes are u8 of rank 2");
+  m.codes = codes.dtype;
+  const bool is_float = IsFloat8(codes.dtype);
+  if ((codes.dtype != DType::kU8 && !is_float) || codes.rank() != 2) {
+    return InvalidArgument("the codes are u8, f8e4m3fn or f8e5m2 of rank 2");
+  }
+  if (is_float && (m.bits != 8 || m.zero != 0 || zeros != nullptr)) {
+    return InvalidArgument("codes of float8 have 8 bits and no zeros");
   }
   m.columns = codes.dims[0];
   m.bytes = codes.dims[1];
@@ -98,12 +111,13 @@ TensorDataRef Dequantized(const Value& node, std::span<const TensorDataRef> oper
                                                : std::vector<int64_t>{m.depth, m.columns};
   const auto width = static_cast<size_t>(SizeOf(node.type.dtype));
   const auto* codes = reinterpret_cast<const uint8_t*>(operands[0]->bytes.data());
+  const std::vector<float> numbers = NumbersOfCodes(m.codes);
   const std::vector<float> scales = Numbers(operands[1]);
   const std::vector<float> zeros = Numbers(operands.size() > 2 ? operands[2] : nullptr);
   std::vector<std::byte> bytes(static_cast<size_t>(m.depth * m.columns) * width);
   std::vector<double> column(static_cast<size_t>(m.depth));
   for (int64_t n = 0; n < m.columns; ++n) {
-    DecodeColumn(m, codes, n, scales, zeros, column);
+    DecodeColumn(m, codes, n, numbers, scales, zeros, column);
     const TensorDataRef stored = WriteDoubles(node.type.dtype, {m.depth}, column);
     for (int64_t k = 0; k < m.depth; ++k) {
       const int64_t at = by_columns ? n * m.depth + k : k * m.columns + n;

@@ -3,7 +3,8 @@
 // in f32 and rounded to the node's type. A value; pure functions; thread-safe.
 //
 //   codes   u8[columns, bytes]: the codes of a column, the first in the low bits of the first byte;
-//           what follows the last of them is not read
+//           what follows the last of them is not read. Or f8e4m3fn or f8e5m2 [columns, depth]:
+//           8 bits and no zero; a code is its number, and all are finite
 //   scales  [columns, blocks], f32, f16 or bf16
 //   zeros   as the scales or u8, of the same dims; without them every zero is the attribute's
 #pragma once
@@ -24,6 +25,7 @@ struct PackedMatrix {
   int64_t blocks = 0;  // of a column
   int64_t bytes = 0;   // of a column's codes
   int64_t zero = 0;    // where there is no operand of zeros
+  DType codes = DType::kU8;
 
   int codes_a_byte() const { return 8 / bits; }
   // Bytes of a column that are read.

@@ -47,8 +47,9 @@ int64_t BytesOf(const TensorType& type) { return type.NumElements() * SizeOf(typ
 // Codes of weights stay what they are: passes make products of integers of them, or fold them.
 bool ReadsCodes(const Builder& builder, const Value& value) {
   if (value.op != Op::kCast || value.type.dtype != DType::kF32) return false;
-  const DType from = builder.DTypeOf(value.operands[0]);
-  return (from == DType::kU8 || from == DType::kI8) && value.type.rank() >= 2;
+  const DType from = StoredTypeOf(builder, value.operands[0]);
+  const bool is_code = from == DType::kU8 || from == DType::kI8 || IsFloat8(from);
+  return is_code && value.type.rank() >= 2;
 }
 
 bool Foldable(const Builder& builder, const Value& value) {

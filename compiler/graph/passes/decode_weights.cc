@@ -39,6 +39,7 @@ bool IsRightOperand(const Graph& graph, const Value& user, ValueId id) {
 
 bool HasReadForm(const Graph& graph, const Value& node, const PackedReads& reads) {
   if (reads.rows == 0) return false;
+  if (IsFloat8(graph[node.operands[0]].type.dtype) && !reads.float8) return false;
   if (!reads.narrow) return true;
   const DType dtype = node.type.dtype;
   const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;

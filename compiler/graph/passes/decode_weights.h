@@ -17,6 +17,7 @@ struct PackedReads {
   // multiples of 8; `narrows`: the model will compute in such a type, so f32 counts, too.
   bool narrow = false;
   bool narrows = false;
+  bool float8 = false;  // codes of float8, too
 };
 
 // Every dequantize node.

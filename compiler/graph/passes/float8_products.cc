@@ -1,15 +1,13 @@
 #include "compiler/graph/passes/float8_products.h"
 
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "compiler/graph/float8_codes.h"
 #include "compiler/graph/passes/rewrite.h"
-#include "compiler/graph/tensor_io.h"
 
 namespace mlc::graph {
 
@@ -43,40 +41,13 @@ ValueId Cast(Graph& graph, ValueId x, DType dtype) {
   return AddNode(graph, std::move(node));
 }
 
-// The f16 constants of a float8 type: -1 where a number is none of it. NaN is none.
-std::vector<int16_t> CodesOfHalves(DType dtype) {
-  std::vector<std::byte> all(256);
-  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::byte>(i);
-  const std::vector<double> numbers = ReadDoubles(*MakeTensorData(dtype, {256}, std::move(all)));
-  const TensorDataRef halves = WriteDoubles(DType::kF16, {256}, numbers);
-  std::vector<int16_t> codes(65536, -1);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    uint16_t half = 0;
-    std::memcpy(&half, halves->bytes.data() + i * sizeof(half), sizeof(half));
-    if (!std::isnan(numbers[i])) codes[half] = static_cast<int16_t>(i);
-  }
-  return codes;
-}
-
-// A constant of f16, as which float8 weights are imported, as float8 if it has such numbers alone.
+// A constant as float8, if it has such numbers alone.
 std::optional<ValueId> Narrowed(Graph& graph, ValueId constant) {
   const Value& node = graph[constant];
   if (node.op != Op::kConstant || !node.data || node.type.dtype != DType::kF16) return std::nullopt;
   const std::string name = node.name;
-  const TensorDataRef data = node.data;
-  for (const DType dtype : {DType::kF8E4M3Fn, DType::kF8E5M2}) {
-    const std::vector<int16_t> codes = CodesOfHalves(dtype);
-    std::vector<std::byte> bytes(data->bytes.size() / 2);
-    bool all = !bytes.empty();
-    for (size_t i = 0; i < bytes.size() && all; ++i) {
-      uint16_t half = 0;
-      std::memcpy(&half, data->bytes.data() + i * sizeof(half), sizeof(half));
-      all = codes[half] >= 0;
-      bytes[i] = static_cast<std::byte>(codes[half] & 0xff);
-    }
-    if (all) return graph.Constant(MakeTensorData(dtype, data->dims, std::move(bytes)), name);
-  }
-  return std::nullopt;
+  const std::optional<TensorDataRef> codes = AsFloat8(node.data);
+  return codes ? std::optional(graph.Constant(*codes, name)) : std::nullopt;
 }
 
 // cast(codes), perhaps minus zero: what DequantizeLinear scales.

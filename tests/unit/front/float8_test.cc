@@ -23,7 +23,7 @@ constexpr int32_t kE4M3 = 17;
 constexpr double kOtherCodes = 4e-2;
 
 // relu(dequantized(x) * dequantized(weights) + bias); Gemm reads weights [columns, depth].
-graph::Graph Model(bool gemm) {
+graph::Graph Model(bool gemm, int64_t rows = kRows) {
   const std::vector<int64_t> dims =
       gemm ? std::vector<int64_t>{kColumns, kDepth} : std::vector<int64_t>{kDepth, kColumns};
   std::string codes(static_cast<size_t>(kDepth * kColumns), '\0');
@@ -52,8 +52,8 @@ graph::Graph Model(bool gemm) {
     parts.nodes.push_back(Node("Add", {"p", "bias"}, {"z"}));
   }
   parts.nodes.push_back(Node("Relu", {"z"}, {"y"}));
-  parts.inputs = {wire::FloatValue("x", {kRows, kDepth})};
-  parts.outputs = {wire::FloatValue("y", {kRows, kColumns})};
+  parts.inputs = {wire::FloatValue("x", {rows, kDepth})};
+  parts.outputs = {wire::FloatValue("y", {rows, kColumns})};
   Result<graph::Graph> graph = ImportBytes(wire::Model(parts, 21));
   EXPECT_TRUE(graph.ok()) << graph.status().ToString();
   return graph.ok() ? *std::move(graph) : graph::Graph();
@@ -77,11 +77,11 @@ int CountFloat8(const graph::Graph& graph) {
 }
 
 // The largest difference of both over the largest result.
-double Difference(const graph::Graph& a, const graph::Graph& b) {
-  std::vector<double> x(static_cast<size_t>(kRows * kDepth));
+double Difference(const graph::Graph& a, const graph::Graph& b, int64_t rows = kRows) {
+  std::vector<double> x(static_cast<size_t>(rows * kDepth));
   for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<double>(i)) * 3;
   const std::vector<graph::TensorDataRef> inputs = {
-      graph::WriteDoubles(DType::kF32, {kRows, kDepth}, x)};
+      graph::WriteDoubles(DType::kF32, {rows, kDepth}, x)};
   const auto p = graph::Evaluate(a, inputs), q = graph::Evaluate(b, inputs);
   EXPECT_TRUE(p.ok() && q.ok()) << p.status().message() << q.status().message();
   if (!p.ok() || !q.ok()) return 1;
@@ -130,6 +130,35 @@ TEST(Float8Products, AreProductsOfOtherFloatsElsewhere) {
   EXPECT_EQ(count(Gpu(90), graph::Precision::kFp32), 0);
   EXPECT_EQ(count(Gpu(90), graph::Precision::kTf32), 1);
   EXPECT_EQ(count(target::Target{}, graph::Precision::kModel), 0);
+}
+
+// Products of few rows read the codes, on devices without products of float8, too.
+TEST(Float8Products, OfFewRowsReadTheCodes) {
+  constexpr int64_t kFew = 4;
+  for (const bool gemm : {false, true}) {
+    const graph::Graph model = Model(gemm, kFew);
+    const auto packed = [&](const target::Target& target, graph::Precision precision) {
+      FrontOptions options = ForTarget({}, target);
+      options.precision = precision;
+      const Result<graph::Graph> simplified = SimplifyGraph(model, options);
+      EXPECT_TRUE(simplified.ok()) << simplified.status().message();
+      EXPECT_LE(Difference(model, *simplified, kFew), kOtherCodes);
+      int count = 0;
+      for (graph::ValueId id = 0; id < simplified->size(); ++id) {
+        const graph::Value& node = (*simplified)[id];
+        if (node.op != graph::Op::kDequantize) continue;
+        ++count;
+        EXPECT_EQ((*simplified)[node.operands[0]].type.dtype, DType::kF8E4M3Fn);
+        EXPECT_EQ((*simplified)[node.operands[0]].type.dims,
+                  (std::vector<int64_t>{kColumns, kDepth}));
+      }
+      return count;
+    };
+    EXPECT_EQ(packed(Gpu(90), graph::Precision::kFp16), 1) << gemm;
+    EXPECT_EQ(packed(Gpu(80), graph::Precision::kBf16), 1) << gemm;
+    EXPECT_EQ(packed(Gpu(90), graph::Precision::kModel), 0) << gemm;
+    EXPECT_EQ(packed(target::Target{}, graph::Precision::kModel), 0) << gemm;
+  }
 }
 
 }  // namespace

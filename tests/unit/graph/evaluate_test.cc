@@ -56,6 +56,11 @@ INSTANTIATE_TEST_SUITE_P(
              "%1 = constant() {values=[2.0]} : f32[1,1] %2 = constant() {values=[3]} : u8[1,1] "
              "%3 = dequantize(%0, %1, %2) {bits=2, block=4, depth=4, zero=7} : f32[4,1]",
              {-6, -4, -2, 0}},
+        Case{"dequantize_float8",
+             "%0 = constant() {values=[0.5,-448.0,0.001953125]} : f8e4m3fn[1,3] "
+             "%1 = constant() {values=[2.0,0.5]} : f16[1,2] "
+             "%2 = dequantize(%0, %1) {bits=8, block=2, depth=3} : f16[3,1]",
+             {1, -896, 0.0009765625}},
         Case{"dequantize_eight_bits_with_a_scale_that_is_no_number",
              "%0 = constant() {values=[130,127]} : u8[2,1] "
              "%1 = constant() {values=[0.5,nan]} : f32[2,1] "

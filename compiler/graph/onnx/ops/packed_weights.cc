@@ -103,6 +103,17 @@ TensorDataRef PackRows(const std::vector<int64_t>& numbers, int64_t rows, const 
   return MakeTensorData(DType::kU8, {rows, static_cast<int64_t>(row_bytes)}, std::move(bytes));
 }
 
+// [rows, length] of float8 from its transpose.
+TensorDataRef TurnedBytes(const TensorData& data) {
+  const auto length = static_cast<size_t>(data.dims[0]);
+  const auto rows = static_cast<size_t>(data.dims[1]);
+  std::vector<std::byte> turned(data.bytes.size());
+  for (size_t k = 0; k < length; ++k) {
+    for (size_t n = 0; n < rows; ++n) turned[n * length + k] = data.bytes[k * rows + n];
+  }
+  return MakeTensorData(data.dtype, {data.dims[1], data.dims[0]}, std::move(turned));
+}
+
 TensorDataRef ScalesInRows(const TensorDataRef& scales, bool is_transposed) {
   if (!is_transposed) return scales;
   const std::vector<double> numbers = ReadDoubles(*scales);
@@ -137,6 +148,31 @@ Packed Pack(const ByteCodes& form) {
   return packed;
 }
 
+Packed PackFloat8(const ByteCodes& form) {
+  const bool is_transposed = form.axis == 0;
+  Packed packed;
+  packed.bits = 8;
+  packed.depth = form.codes->dims[static_cast<size_t>(form.axis)];
+  packed.block = std::min(form.block, packed.depth);
+  packed.codes = is_transposed ? TurnedBytes(*form.codes) : form.codes;
+  packed.scales = ScalesInRows(form.scales, is_transposed);
+  return packed;
+}
+
+// Adds what `pack` gives, once.
+ValueId AddOnce(OpContext& c, const ByteCodes& form, DType dtype,
+                Packed (*pack)(const ByteCodes&)) {
+  DecodingWay way = {{form.codes, form.scales, form.zeros},
+                     {form.block, form.axis, static_cast<int64_t>(dtype)}};
+  way.numbers.insert(way.numbers.end(), form.codes->dims.begin(), form.codes->dims.end());
+  const int64_t bytes = form.codes->dims[0] * form.codes->dims[1] * SizeOf(dtype);
+  const Result<ValueId> weights = c.decoded.Once(way, bytes, [&]() -> Result<ValueId> {
+    const ValueId columns = AddDequantize(c.b, pack(form), dtype);
+    return form.axis == 0 ? columns : c.b.Transpose(columns, {1, 0});
+  });
+  return weights.ok() ? *weights : c.b.Fail(weights.status());
+}
+
 // Zero points of packed rows, one byte or number each; null if they are none of the known forms.
 TensorDataRef ZerosOf(const PackedRows& form, const TensorData& zeros, int64_t blocks,
                       DType scale_type) {
@@ -154,15 +190,11 @@ TensorDataRef ZerosOf(const PackedRows& form, const TensorData& zeros, int64_t b
 }  // namespace
 
 ValueId PackedBytes(OpContext& c, const ByteCodes& form, DType dtype) {
-  DecodingWay way = {{form.codes, form.scales, form.zeros},
-                     {form.block, form.axis, static_cast<int64_t>(dtype)}};
-  way.numbers.insert(way.numbers.end(), form.codes->dims.begin(), form.codes->dims.end());
-  const int64_t bytes = form.codes->dims[0] * form.codes->dims[1] * SizeOf(dtype);
-  const Result<ValueId> weights = c.decoded.Once(way, bytes, [&]() -> Result<ValueId> {
-    const ValueId columns = AddDequantize(c.b, Pack(form), dtype);
-    return form.axis == 0 ? columns : c.b.Transpose(columns, {1, 0});
-  });
-  return weights.ok() ? *weights : c.b.Fail(weights.status());
+  return AddOnce(c, form, dtype, Pack);
+}
+
+ValueId PackedFloat8(OpContext& c, const ByteCodes& form, DType dtype) {
+  return AddOnce(c, form, dtype, PackFloat8);
 }
 
 ValueId PackedColumns(OpContext& c, const PackedRows& form) {

@@ -21,6 +21,9 @@ struct ByteCodes {
 // count as decoded weights.
 ValueId PackedBytes(OpContext& c, const ByteCodes& form, DType dtype);
 
+// The same of float8 codes, which stay as they are: f8e4m3fn or f8e5m2, finite, without zeros.
+ValueId PackedFloat8(OpContext& c, const ByteCodes& form, DType dtype);
+
 // The matrix [inner, rows] of packed rows, in the type of the scales; kNoValue, without an error,
 // if the form is none that stays packed: then DecodedRows says what is wrong, or decodes it.
 ValueId PackedColumns(OpContext& c, const PackedRows& form);

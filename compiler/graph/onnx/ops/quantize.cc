@@ -3,12 +3,14 @@
 #include <cmath>
 #include <utility>
 
+#include "compiler/graph/float8_codes.h"
 #include "compiler/graph/onnx/axes.h"
 #include "compiler/graph/onnx/ops/conversion.h"
 #include "compiler/graph/onnx/ops/packed_weights.h"
 #include "compiler/graph/onnx/ops/quantize.h"
 #include "compiler/graph/onnx/tables.h"
 #include "compiler/graph/onnx/tensor.h"
+#include "compiler/graph/tensor_io.h"
 
 namespace mlc::graph::onnx {
 namespace {
@@ -96,6 +98,36 @@ ValueId AlongAxis(OpContext& c, ValueId x, ValueId parameter) {
   return b.Reshape(parameter, dims);
 }
 
+// The dims of one number for each block.
+Dims DimsOfBlocks(const Builder& b, ValueId x, int64_t axis, int64_t block) {
+  Dims dims = b.DimsOf(x);
+  int64_t& length = dims[static_cast<size_t>(axis)];
+  length = length / block + (length % block == 0 ? 0 : 1);
+  return dims;
+}
+
+// Matrices of float8 in blocks stay packed; kNoValue if the operands are of another kind.
+ValueId PackedFloat8Blocks(OpContext& c, DType type) {
+  Builder& b = c.b;
+  const ValueId x = c.In(0);
+  const int64_t block = c.Int("block_size", 0);
+  const bool is_float8 = IsFloat8(StoredTypeOf(b, x)) && b.IsConstant(x) && b.IsConstant(c.In(1));
+  if (block < 1 || !is_float8 || (c.Has(2) && !b.IsConstant(c.In(2)))) return kNoValue;
+  if (b.RankOf(x) != 2 || b.TypeOf(x).NumElements() == 0 || type == DType::kF64) return kNoValue;
+  const int64_t axis = Axis(c, c.Int("axis", 1), 2);
+  const TensorDataRef halves = c.DataIn(0), scales = c.DataIn(1), zeros = c.DataIn(2);
+  if (!c.ok() || scales->dtype == DType::kF64) return kNoValue;
+  if (b.DimsOf(c.In(1)) != DimsOfBlocks(b, x, axis, block)) return kNoValue;
+  if (zeros != nullptr) {
+    const std::vector<double> numbers = ReadDoubles(*zeros);
+    if (std::any_of(numbers.begin(), numbers.end(), [](double zero) { return zero != 0; }))
+      return kNoValue;
+  }
+  const std::optional<TensorDataRef> codes = AsFloat8(halves);
+  if (!codes || !IsFinite(**codes)) return kNoValue;
+  return PackedFloat8(c, {*codes, scales, nullptr, static_cast<int>(axis), block}, type);
+}
+
 // Weights in blocks: matrices stay packed, others become constants; kNoValue if the operands are of
 // another kind. Kernels would decode them anew in every run.
 ValueId DecodedBlocks(OpContext& c, DType type) {
@@ -113,8 +145,7 @@ ValueId DecodedBlocks(OpContext& c, DType type) {
   codes.zeros = c.DataIn(2);
   if (!c.ok() || codes.scales->dtype == DType::kF64) return kNoValue;
   const int64_t length = b.Dim(x, axis);
-  Dims dims = b.DimsOf(x);
-  dims[static_cast<size_t>(axis)] = length / block + (length % block == 0 ? 0 : 1);
+  const Dims dims = DimsOfBlocks(b, x, axis, block);
   if (b.DimsOf(c.In(1)) != dims || (c.Has(2) && b.DimsOf(c.In(2)) != dims)) return kNoValue;
   if (dims.size() == 2 && b.TypeOf(x).NumElements() > 0) {
     const ByteCodes form = {codes.codes, codes.scales, codes.zeros, static_cast<int>(axis), block};
@@ -145,7 +176,8 @@ void DequantizeLinear(OpContext& c) {
   }
   if (c.ok() && !IsFloat(type)) return c.Fail("output_dtype must be a float type");
   if (!c.ok()) return;
-  const ValueId decoded = DecodedBlocks(c, type);
+  ValueId decoded = PackedFloat8Blocks(c, type);
+  if (decoded == kNoValue && c.ok()) decoded = DecodedBlocks(c, type);
   if (decoded != kNoValue || !c.ok()) return c.Out(decoded);
   const DType wide = type == DType::kF64 ? type : DType::kF32;
   ValueId y = b.Cast(x, wide);

@@ -293,6 +293,22 @@ TEST(PackedWeights, OfDequantizeLinearInBlocksStayPackedIfTheyAreAMatrix) {
   }
 }
 
+// Codes of float8 keep their bits: 1, -2, 0.5, 448, 2^-9 and 1.875.
+TEST(PackedWeights, OfFloat8InBlocksStayWhatTheyAre) {
+  const MatrixForm e4m3 = {
+      17, "\x38\xc0\x30\x7e\x01\x3f", "", {1, -4, 0.5, 896, 0.01953125, 187.5}, 8};
+  const MatrixForm e5m2 = {
+      19, std::string("\x3c\xc0\x38\x5f\x00\x3f", 6), "", {1, -4, 0.5, 896, 0, 175}, 8};
+  for (const MatrixForm& form : {e4m3, e5m2}) {
+    CheckMatrix(form, false);
+    CheckMatrix(form, true);
+  }
+  // A NaN is a number like any other for constants.
+  const Result<Graph> graph = ImportMatrix({17, "\x7f\xc0\x30\x7e\x01\x3f", "", {}, 8}, false);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ(CountDequantize(*graph), 0);
+}
+
 // A table of two rows of two blocks; rows are gathered before they are decoded.
 TEST(PackedWeights, AreGathered) {
   std::vector<uint8_t> codes(16, 0x88);

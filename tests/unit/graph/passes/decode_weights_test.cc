@@ -52,6 +52,26 @@ TEST(DecodeOtherWeights, DecodesWhatAnythingElseReads) {
   }
 }
 
+TEST(DecodeOtherWeights, LeavesFloat8WhereKernelsReadIt) {
+  const std::string text =
+      "%0 = input() : f16[2,16] %1 = constant() {value=0.5} : f8e4m3fn[1,16] "
+      "%2 = constant() {value=2.0} : f16[1,1] "
+      "%3 = dequantize(%1, %2) {bits=8, block=16, depth=16, zero=0} : f16[16,1] "
+      "%4 = matmul(%0, %3) : f16[2,1] return %4";
+  Graph graph = *Graph::Parse("graph v1 {" + text + " }");
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    if (graph[id].op == Op::kConstant) graph[id].data = ConstantData(graph[id]);
+  }
+  for (const bool is_read : {false, true}) {
+    Graph after = graph;
+    const Result<bool> changed =
+        DecodeOtherWeights(after, {.rows = 2, .narrow = true, .float8 = is_read});
+    ASSERT_TRUE(changed.ok());
+    EXPECT_EQ(*changed, !is_read);
+    EXPECT_EQ(Difference(graph, after, 1), 0);
+  }
+}
+
 std::string Product(const std::string& type, const std::string& rows, const std::string& block,
                     const std::string& zeros = "") {
   const std::string more = zeros.empty() ? "" : "%3 = constant() {value=1.0} : " + zeros + "[1,2] ";
