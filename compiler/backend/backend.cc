@@ -67,7 +67,7 @@ constexpr std::array<Backend, 2> kBackends = {{
      .computes_masks = true,
      .multiplies_bytes = false,
      // Products of more rows are not limited by reading weights.
-     .packed_reads = {.rows = 16, .narrow = true},
+     .packed_reads = {.rows = 16, .narrow = true, .float8 = true},
      .skipped_passes = kCudaSkippedPasses,
      .passes_apart = kCudaPassesApart,
      .times_whole_models = true,

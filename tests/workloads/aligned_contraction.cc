@@ -183,4 +183,20 @@ std::string FewBitsProduct(Rng& rng, const std::string& dtype) {
   return Finish(rng, body, matrix + 2, Chance(rng, 60) ? DenseType(dtype, {n}) : "", out);
 }
 
+std::string PackedFloat8Product(Rng& rng, const std::string& dtype) {
+  const int64_t m = Chance(rng, 40) ? 1 : Between(rng, 1, 16), n = Between(rng, 1, 150);
+  const int64_t k = Chance(rng, 60) ? 64 * Between(rng, 1, 16) : Between(rng, 1, 1200);
+  const int64_t block_of[] = {k, 16, 32, 128, 8 * Between(rng, 1, 40)};
+  const int64_t block = Chance(rng, 40) ? k : block_of[rng.Below(5)];
+  const std::string codes = Chance(rng, 70) ? "f8e4m3fn" : "f8e5m2";
+  const std::string out = DenseType(dtype, {m, n});
+  const std::string body = "  %0 = input() : " + DenseType(dtype, {m, k}) +
+                           "\n  %1 = weight() : " + DenseType(codes, {n, k}) +
+                           "\n  %2 = weight() : " + DenseType(dtype, {n, (k + block - 1) / block}) +
+                           "\n  %3 = dequantize(%1, %2) {bits=8, block=" + std::to_string(block) +
+                           ", depth=" + std::to_string(k) + "} : " + DenseType(dtype, {k, n}) +
+                           "\n  %4 = matmul(%0, %3) : " + out + "\n";
+  return Finish(rng, body, 5, Chance(rng, 60) ? DenseType(dtype, {n}) : "", out);
+}
+
 }  // namespace mlc::schedule

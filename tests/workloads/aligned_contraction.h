@@ -22,5 +22,7 @@ std::string SkinnyProduct(Rng& rng, const std::string& dtype);
 std::string Float8Product(Rng& rng, const std::string& dtype);
 // Up to 16 rows of a type of 16 bits, and columns of 2, 4 or 8 bits in blocks.
 std::string FewBitsProduct(Rng& rng, const std::string& dtype);
+// The same with columns of float8.
+std::string PackedFloat8Product(Rng& rng, const std::string& dtype);
 
 }  // namespace mlc::schedule

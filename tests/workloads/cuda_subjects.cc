@@ -49,6 +49,14 @@ RandomWorkload FewRows(Rng& rng) {
   return {FewRowsProduct(rng, T::dtype, kIsPacked)};
 }
 template <typename T>
+RandomWorkload PackedFloat8(Rng& rng) {
+  return {PackedFloat8Product(rng, T::dtype)};
+}
+template <typename T>
+RandomWorkload FewRowsFloat8(Rng& rng) {
+  return {FewRowsOfFloat8(rng, T::dtype)};
+}
+template <typename T>
 RandomWorkload Float8(Rng& rng) {
   return {Float8Product(rng, T::dtype)};
 }
@@ -160,6 +168,12 @@ constexpr CudaSubject kSubjects[] = {
     {"few_rows_of_few_bits_bf16", kFewBits, FewRows<BF16, true>, kBF16},
     {"few_rows_of_few_bits_split_f16", kFewBits, FewRows<F16, true>, kF16, "split", 2},
     {"few_rows_of_few_bits_cluster_f16", kFewBits, FewRows<F16, true>, kF16, "split", -2},
+    {"packed_float8_f16", kFewBits, PackedFloat8<F16>, kF16},
+    {"packed_float8_bf16", kFewBits, PackedFloat8<BF16>, kBF16},
+    {"packed_float8_split_bf16", kFewBits, PackedFloat8<BF16>, kBF16, "split", 2},
+    {"few_rows_of_float8_f16", kFewBits, FewRowsFloat8<F16>, kF16},
+    {"few_rows_of_float8_bf16", kFewBits, FewRowsFloat8<BF16>, kBF16},
+    {"few_rows_of_float8_cluster_bf16", kFewBits, FewRowsFloat8<BF16>, kBF16, "split", -2},
     {"depthwise", "gpu_depthwise", Depthwise},
     {"pool", "gpu_pool", RandomPool},
     {"softmax", kRows, RandomSoftmax},

@@ -34,10 +34,23 @@ int Normed(Rng& rng, NodeWriter& t, const std::string& dtype, int64_t m, int64_t
   return t.Add(Call("mul", {y, factor}, "", own));
 }
 
+enum class Kind { kNumbers, kFewBits, kFloat8 };
+
+// One scale for each column, or for each block of it.
+int Float8Columns(Rng& rng, NodeWriter& t, const std::string& dtype, int64_t k, int64_t n) {
+  const int64_t block = Chance(rng, 50) ? k : 32 * Between(rng, 1, 4);
+  const std::string type = Chance(rng, 70) ? "f8e4m3fn" : "f8e5m2";
+  const int codes = t.Add("weight() : " + DenseType(type, {n, k}));
+  const int scales = t.Add("weight() : " + DenseType(dtype, {n, (k + block - 1) / block}));
+  return t.Add(Call("dequantize", {codes, scales},
+                    "bits=8, block=" + std::to_string(block) + ", depth=" + std::to_string(k),
+                    DenseType(dtype, {k, n})));
+}
+
 // Columns of the type.
-int Columns(Rng& rng, NodeWriter& t, const std::string& dtype, int64_t k, int64_t n,
-            bool is_packed) {
-  if (!is_packed) {
+int Columns(Rng& rng, NodeWriter& t, const std::string& dtype, int64_t k, int64_t n, Kind kind) {
+  if (kind == Kind::kFloat8) return Float8Columns(rng, t, dtype, k, n);
+  if (kind == Kind::kNumbers) {
     const bool transposed = Chance(rng, 50);
     return t.Add("weight() : " + dtype + "[" + std::to_string(k) + "," + std::to_string(n) + "]" +
                  (transposed ? "{1," + std::to_string(k) + "}" : ""));
@@ -63,16 +76,14 @@ int Gated(NodeWriter& t, int product, const std::string& dtype, int64_t m, int64
   return t.Add(Call("mul", {silu, up}, "", half));
 }
 
-}  // namespace
-
-std::string FewRowsProduct(Rng& rng, const std::string& dtype, bool is_packed) {
+std::string Product(Rng& rng, const std::string& dtype, Kind kind) {
   NodeWriter t;
   const bool is_normed = Chance(rng, 70), is_gated = !is_normed || Chance(rng, 50);
   const int64_t m = Chance(rng, 50) ? 1 : Between(rng, 1, 4), n = Between(rng, 1, 90);
   const int64_t k = Chance(rng, 60) ? 64 * Between(rng, 1, 24) : Between(rng, 1, 1300);
   const int rows = is_normed ? Normed(rng, t, dtype, m, k) : t.Input(DenseType(dtype, {m, k}));
   const int64_t columns = is_gated ? 2 * n : n;
-  const int matrix = Columns(rng, t, dtype, k, columns, is_packed);
+  const int matrix = Columns(rng, t, dtype, k, columns, kind);
   int y = t.Add(Call("matmul", {rows, matrix}, "", DenseType(dtype, {m, columns})));
   if (is_gated) y = Gated(t, y, dtype, m, n);
   if (Chance(rng, 30)) {
@@ -80,6 +91,16 @@ std::string FewRowsProduct(Rng& rng, const std::string& dtype, bool is_packed) {
     y = t.Add(Call("add", {y, residual}, "", DenseType(dtype, {m, n})));
   }
   return t.Return({y});
+}
+
+}  // namespace
+
+std::string FewRowsProduct(Rng& rng, const std::string& dtype, bool is_packed) {
+  return Product(rng, dtype, is_packed ? Kind::kFewBits : Kind::kNumbers);
+}
+
+std::string FewRowsOfFloat8(Rng& rng, const std::string& dtype) {
+  return Product(rng, dtype, Kind::kFloat8);
 }
 
 RandomWorkload RandomCacheUpdate(Rng& rng) {

@@ -12,6 +12,8 @@ namespace mlc::schedule {
 // Up to 4 rows, which may be an RMS norm of an operand, and constant columns, whose halves a gate
 // may combine; one of both at least. `is_packed`: columns of 2, 4 or 8 bits.
 std::string FewRowsProduct(Rng& rng, const std::string& dtype, bool is_packed);
+// The same with columns of float8.
+std::string FewRowsOfFloat8(Rng& rng, const std::string& dtype);
 // A scatter of computed updates, most with pointwise results beside it.
 RandomWorkload RandomCacheUpdate(Rng& rng);
 

@@ -110,6 +110,7 @@ bool FillPacked(const graph::Workload& workload, ContractionProblem& p) {
   packed = {matrix->bits,  matrix->block, matrix->blocks,
             matrix->bytes, matrix->zero,  OperandIndex(workload, node.operands[1])};
   packed.scales_dtype = types[1]->dtype;
+  packed.codes_dtype = matrix->codes;
   if (types.size() > 2) {
     packed.zeros = OperandIndex(workload, node.operands[2]);
     packed.zeros_dtype = types[2]->dtype;
@@ -357,6 +358,7 @@ bool OfBytes(const graph::Workload& workload, const ContractionProblem& p) {
 
 std::optional<ContractionProblem> FindContractionOfAnyForm(const graph::Workload& workload) {
   std::optional<ContractionProblem> p = FindProduct(workload);
+  if (p && p->IsPlain() && p->IsPacked()) return p;
   if (!p || p->IsPlain()) return FindContractionOfAnyColumns(workload);
   if (!p->column_is_weight || p->convolution || p->of_float8 || p->rank != 2) return std::nullopt;
   return p;
@@ -364,7 +366,7 @@ std::optional<ContractionProblem> FindContractionOfAnyForm(const graph::Workload
 
 std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload) {
   std::optional<ContractionProblem> p = FindProduct(workload);
-  if (p && (!p->IsPlain() || p->of_float8)) return std::nullopt;
+  if (p && (!p->IsPlain() || p->of_float8 || IsFloat8(p->packed.codes_dtype))) return std::nullopt;
   if (p && OfBytes(workload, *p) && !FillBytes(*p)) return std::nullopt;
   return p;
 }

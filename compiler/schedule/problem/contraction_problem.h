@@ -48,6 +48,7 @@ struct PackedColumns {
   int zeros = -1;      // -1: none
   DType scales_dtype = DType::kF32;
   DType zeros_dtype = DType::kU8;
+  DType codes_dtype = DType::kU8;  // or of float8
 
   int codes_a_byte() const { return 8 / bits; }
 };
@@ -114,11 +115,12 @@ struct ContractionProblem {
 // The single kMatMul or kConv of a workload whose operands are sources and whose outputs are
 // pointwise functions of it and of sources; nothing for any other workload. f32, f16 and bf16.
 std::optional<ContractionProblem> FindContraction(const graph::Workload& workload);
-// The same, or a product of two matrices whose right operand is a dequantize node over weights, or
-// one of u8 and i8 whose depth is a multiple of 4.
+// The same, or a product of two matrices whose right operand is a dequantize node over weights of
+// whole numbers, or one of u8 and i8 whose depth is a multiple of 4.
 std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload);
-// The same, or a product of floats with constant columns that is not plain: it computes its rows,
-// or its outputs are computed from two halves of its columns.
+// The same, or one whose dequantize node has codes of float8, or a product of floats with constant
+// columns that is not plain: it computes its rows, or its outputs are computed from two halves of
+// its columns.
 std::optional<ContractionProblem> FindContractionOfAnyForm(const graph::Workload& workload);
 // A contraction of f32, f16 or bf16, or a product of float8.
 std::optional<ContractionProblem> FindContractionOrFloat8(const graph::Workload& workload);

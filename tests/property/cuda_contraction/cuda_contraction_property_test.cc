@@ -135,6 +135,26 @@ void CheckFewBits(const char* dtype, double bound) {
 TEST(FewBitsContractionProperty, HalfPrecision) { CheckFewBits("f16", 2e-3); }
 TEST(FewBitsContractionProperty, BFloat16) { CheckFewBits("bf16", 2e-2); }
 
+void CheckPackedFloat8(const char* dtype, double bound) {
+  Rng rng(23);
+  for (int i = 0; i < 60 && !::testing::Test::HasFailure(); ++i) {
+    CheckFamily(rng, Parsed(PackedFloat8Product(rng, dtype)), *FindFamily("few_bits_contraction"),
+                4, bound);
+  }
+}
+TEST(FewBitsContractionProperty, Float8InHalfPrecision) { CheckPackedFloat8("f16", 2e-3); }
+TEST(FewBitsContractionProperty, Float8InBFloat16) { CheckPackedFloat8("bf16", 2e-2); }
+
+void CheckFewRowsOfFloat8(const char* dtype, double bound) {
+  Rng rng(37);
+  for (int i = 0; i < 60 && !::testing::Test::HasFailure(); ++i) {
+    CheckFamily(rng, Parsed(FewRowsOfFloat8(rng, dtype)), *FindFamily("few_bits_contraction"), 4,
+                bound);
+  }
+}
+TEST(FewRowsProperty, Float8InHalfPrecision) { CheckFewRowsOfFloat8("f16", 4e-3); }
+TEST(FewRowsProperty, Float8InBFloat16) { CheckFewRowsOfFloat8("bf16", 3e-2); }
+
 void CheckFewRows(const char* family, const char* dtype, bool is_packed, double bound) {
   Rng rng(31);
   for (int i = 0; i < 60 && !::testing::Test::HasFailure(); ++i) {
@@ -173,15 +193,24 @@ TEST(CacheUpdateProperty, LoweredConfigsAgreeWithTheReference) {
 
 // One row that picks a weight: all but the rounding of the result must be as in the reference.
 TEST(FewBitsContractionProperty, WeightsHaveTheBitsOfTheReference) {
+  struct Form {
+    std::string codes;
+    int bits;
+    bool has_zeros = true;
+  };
   for (const std::string dtype : {"f16", "bf16"}) {
-    for (const int bits : {2, 4, 8}) {
+    for (const Form& form : {Form{"u8", 2}, Form{"u8", 4}, Form{"u8", 8},
+                             Form{"f8e4m3fn", 8, false}, Form{"f8e5m2", 8, false}}) {
+      const int bits = form.bits;
       const std::string bytes = std::to_string(64 * bits / 8), b = std::to_string(bits);
       Rng rng(static_cast<uint64_t>(bits));
       CudaCase c = MakeCudaCase(
           rng, Parsed("workload v1 tolerance=1e-3 {\n  %0 = input() : " + dtype +
-                      "[1,64]\n  %1 = weight() : u8[40," + bytes + "]\n  %2 = weight() : " + dtype +
-                      "[40,2]\n  %3 = weight() : u8[40,2]\n  %4 = dequantize(%1, %2, %3) {bits=" +
-                      b + ", block=32, depth=64, zero=0} : " + dtype +
+                      "[1,64]\n  %1 = weight() : " + form.codes + "[40," + bytes +
+                      "]\n  %2 = weight() : " + dtype + "[40,2]\n  %3 = " +
+                      (form.has_zeros ? "weight() : u8[40,2]" : "constant() {value=0.0} : f32[]") +
+                      "\n  %4 = dequantize(%1, %2" + (form.has_zeros ? ", %3" : "") +
+                      ") {bits=" + b + ", block=32, depth=64, zero=0} : " + dtype +
                       "[64,40]\n  %5 = matmul(%0, %4) : " + dtype + "[1,40]\n  return %5\n}\n"));
       std::vector<double> one(64, 0);
       one[37] = 1;

@@ -79,7 +79,7 @@ void FewBitsLowering::DeclarePrepared(std::vector<Binding>& bindings) {
     bindings.push_back({Binding::Kind::kPrepared, prepared++});
     return b_.In(name, dtype, elements);
   };
-  codes_ = declare("codes", DType::kI32, form_.code_words());
+  codes_ = declare("codes", form_.codes, form_.code_elements());
   scales_ = declare("scales", g_.p.column_dtype, form_.scale_elements());
   if (form_.zeros) zeros_ = declare("zeros", g_.p.column_dtype, form_.scale_elements());
 }
@@ -89,7 +89,7 @@ void FewBitsLowering::DeclareRegisters() {
   const int scales = plan_.unroll * plan_.scales;
   rows_ = b_.SharedMemory("rows", dtype, plan_.rows * plan_.row_elements());
   sums_ = b_.SharedMemory("sums", DType::kF32, plan_.sums());
-  code_ = b_.Registers("code", DType::kI32, FewBitsForm::kWords, plan_.unroll);
+  code_ = b_.Registers("code", form_.codes, form_.lanes(), plan_.unroll);
   scale_ = b_.Registers("scale", dtype, 2, scales);
   zero_ = b_.Registers("zero", dtype, 2, form_.zeros ? scales : 1);
   w_ = b_.Registers("w", dtype, 8, 1);
@@ -159,8 +159,8 @@ void FewBitsLowering::PlaceTile(const ExprRef& tile) {
   ExprRef group = tile * int64_t{plan_.groups()} + ir::FloorDiv(warp_, plan_.slices);
   if (plan_.tiles * plan_.groups() > form_.tiles) group = ir::Min(group, Int(form_.tiles - 1));
   const ExprRef columns = b_.Let("columns", group);
-  code_at_ = b_.Let("code_at", (columns * form_.chunks + first_) * FewBitsForm::kChunkWords +
-                                   lane_ * FewBitsForm::kWords);
+  code_at_ = b_.Let("code_at", (columns * form_.chunks + first_) * form_.chunk_lanes() +
+                                   lane_ * int64_t{form_.lanes()});
   scale_at_ = b_.Let("scale_at", columns * (form_.blocks * FewBitsForm::kColumns) + row_ * 2);
 }
 
@@ -168,7 +168,7 @@ void FewBitsLowering::ClearSums() {
   for (int i = 0; i < 2 * plan_.row_tiles(); ++i) {
     b_.Set(c_, Int(i), ir::Float(DType::kF32, 0, 4));
   }
-  if (form_.zeros) return;
+  if (form_.zeros || form_.is_float8()) return;
   const auto zero = static_cast<double>(form_.zero + form_.bias);
   b_.Set(zero_, Int(0), ir::Float(g_.p.column_dtype, zero, 2));
 }
@@ -237,8 +237,7 @@ void FewBitsLowering::CopyRows() {
 }
 
 void FewBitsLowering::LoadChunk(const ExprRef& chunk, int u) {
-  b_.Set(code_, Int(u),
-         b_.Load(codes_, code_at_ + chunk * FewBitsForm::kChunkWords, FewBitsForm::kWords));
+  b_.Set(code_, Int(u), b_.Load(codes_, code_at_ + chunk * form_.chunk_lanes(), form_.lanes()));
   const ExprRef k = b_.Let("chunk_k", (first_ + chunk) * form_.chunk());
   for (int i = 0; i < plan_.scales; ++i) {
     ExprRef from = k + int64_t{32} * i;

@@ -28,8 +28,9 @@ class CodePacking {
  public:
   CodePacking(const graph::Workload& workload, const GpuContraction& g)
       : g_(g), form_(FormOf(g)), b_("few_bits_pack_codes") {
-    source_ = b_.In("w", DType::kU8, TypeOf(workload, g.p.column_operand).Extent());
-    packed_ = b_.Out("packed", DType::kI32, form_.code_words());
+    const graph::TensorType& type = TypeOf(workload, g.p.column_operand);
+    source_ = b_.In("w", type.dtype, type.Extent());
+    packed_ = b_.Out("packed", form_.codes, form_.code_elements());
   }
 
   Preparation Run() {
@@ -41,27 +42,37 @@ class CodePacking {
       b_.For("column", 8, [&](const ExprRef& column) {
         b_.For("t", 4, [&](const ExprRef& t) {
           const ExprRef to =
-              b_.Let("to", panel * form_.kChunkWords + (column * 4 + t) * form_.kWords);
-          for (int word = 0; word < form_.kWords; ++word) {
-            b_.Store(packed_, to + int64_t{word}, Word(word, n + column, k, t));
+              b_.Let("to", panel * form_.chunk_lanes() + (column * 4 + t) * int64_t{form_.lanes()});
+          for (int i = 0; i < form_.lanes(); ++i) {
+            b_.Store(packed_, to + int64_t{i},
+                     form_.is_float8() ? Number(i, n + column, k, t) : Word(i, n + column, k, t));
           }
         });
       });
     });
-    return {b_.Finish(), {g_.p.column_operand}, DType::kI32, form_.code_words()};
+    return {b_.Finish(), {g_.p.column_operand}, form_.codes, form_.code_elements()};
   }
 
  private:
-  // Word `word` of the thread in row `column` and at position t of the fragments: see ir::Unpack.
+  // Code `lane` of a fragment, of the thread in row `column` and at position t: see ir::Unpack.
+  ExprRef CodeOf(int fragment, int lane, const ExprRef& column, const ExprRef& k,
+                 const ExprRef& t) {
+    const int k_in = 32 * (fragment / 2) + 4 * (fragment % 2) + 2 * (lane / 4) + lane % 2;
+    return Code(column + int64_t{8 * (lane / 2 % 2)}, k + t * 8 + int64_t{k_in},
+                k_in % g_.p.packed.codes_a_byte());
+  }
+
+  ExprRef Number(int i, const ExprRef& column, const ExprRef& k, const ExprRef& t) {
+    return CodeOf(i / 8, i % 8, column, k, t);
+  }
+
   ExprRef Word(int word, const ExprRef& column, const ExprRef& k, const ExprRef& t) {
     ExprRef sum;
     for (int i = 0; i < 32 / form_.bits; ++i) {
       const int fragment = form_.bits == 4 ? word : word / 2;
       const int lane = form_.bits == 4 ? i : word % 2 * 4 + i;
       const int bit = form_.bits == 4 ? 16 * (lane % 2) + 4 * (lane / 2) : 8 * (lane % 4);
-      const int k_in = 32 * (fragment / 2) + 4 * (fragment % 2) + 2 * (lane / 4) + lane % 2;
-      const ExprRef code = Code(column + int64_t{8 * (lane / 2 % 2)}, k + t * 8 + int64_t{k_in},
-                                k_in % g_.p.packed.codes_a_byte());
+      const ExprRef code = CodeOf(fragment, lane, column, k, t);
       const ExprRef placed = ir::MakeApply(ScalarOp::kMul, {code, Power(bit)});
       sum = sum ? ir::MakeApply(ScalarOp::kAdd, {sum, placed}) : placed;
     }
@@ -77,7 +88,9 @@ class CodePacking {
     if (g_.k % form_.chunk() != 0) {
       byte = ir::Min(byte, Int((g_.k - 1) / packed.codes_a_byte()));
     }
-    ExprRef code = ir::MakeCast(DType::kI32, b_.Load(source_, n * packed.bytes + byte));
+    const ExprRef loaded = b_.Load(source_, n * packed.bytes + byte);
+    if (form_.is_float8()) return loaded;
+    ExprRef code = ir::MakeCast(DType::kI32, loaded);
     if (place > 0) code = ir::MakeApply(ScalarOp::kDiv, {code, Power(place * packed.bits)});
     if (packed.bits == 8) return code;
     return ir::MakeApply(ScalarOp::kAnd, {code, I32((int64_t{1} << packed.bits) - 1)});

@@ -22,6 +22,7 @@ bool HoldsBias(const PackedColumns& packed, DType dtype, int bias) {
 FewBitsForm FormOf(const GpuContraction& g) {
   const PackedColumns& packed = g.p.packed;
   FewBitsForm form;
+  if (IsFloat8(packed.codes_dtype)) form.codes = packed.codes_dtype;
   form.bits = std::max(4, packed.bits);
   form.ends = g.p.end_count;
   form.tiles = form.ends * CeilDiv(g.n, FewBitsForm::kColumns);
@@ -31,6 +32,7 @@ FewBitsForm FormOf(const GpuContraction& g) {
   form.blocks = CeilDiv(form.chunks * form.chunk(), form.block);
   form.zeros = packed.zeros >= 0;
   form.zero = packed.zero;
+  if (form.is_float8()) return form;
   const int bias = ir::BiasOfCodes(g.p.column_dtype, form.bits);
   if (HoldsBias(packed, g.p.column_dtype, bias)) form.bias = bias;
   return form;

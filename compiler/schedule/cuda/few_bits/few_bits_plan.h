@@ -20,12 +20,13 @@ inline constexpr std::array<int64_t, 7> kUnrollsOfFewBits = {1, 2, 3, 4, 6, 8, 1
 
 // How the weights are stored, whatever the config: in tiles of 16 columns and chunks of k.
 // Of two ends (ContractionProblem::ends), tiles take turns.
-//   codes   [tile][chunk][thread of a warp][4 words]     i32
+//   codes   [tile][chunk][thread of a warp][4 words]     i32, or 16 codes of float8
 //   scales  [tile][block][column % 8][column / 8]        of the columns' type; zeros alike
 struct FewBitsForm {
-  static constexpr int64_t kColumns = 16, kWords = 4, kChunkWords = 32 * kWords;
+  static constexpr int64_t kColumns = 16, kWords = 4;
 
-  int bits = 4;  // as stored: 4 or 8
+  DType codes = DType::kI32;  // or of float8
+  int bits = 4;               // as stored: 4 or 8
   int ends = 1;
   int64_t tiles = 1;   // of all ends
   int64_t chunks = 1;  // along k
@@ -37,7 +38,11 @@ struct FewBitsForm {
 
   int fragments() const { return 16 / bits; }  // of 16 k, in a chunk
   int64_t chunk() const { return 16 * fragments(); }
-  int64_t code_words() const { return tiles * chunks * kChunkWords; }
+  bool is_float8() const { return codes != DType::kI32; }
+  // Elements of codes: of a thread in a chunk, of a chunk, of all.
+  int lanes() const { return static_cast<int>(kWords) * (is_float8() ? 4 : 1); }
+  int64_t chunk_lanes() const { return int64_t{32} * lanes(); }
+  int64_t code_elements() const { return tiles * chunks * chunk_lanes(); }
   int64_t scale_elements() const { return tiles * blocks * kColumns; }
   // Different scales of a thread in a chunk: one for each 32 k, or one.
   int chunk_scales() const { return block % chunk() == 0 ? 1 : static_cast<int>(chunk() / 32); }
