@@ -21,7 +21,11 @@ BLOCK = 32  # weights that share a scale
 DOMAIN = "com.microsoft"
 POSITIONS = 1024  # of tables, where the length of a cache is a name
 TOTAL = "total_sequence_length"
-INT4 = 22  # of TensorProto.DataType; the oldest package that this runs with does not name it
+INT4, FLOAT8E4M3FN = 22, 17  # of TensorProto.DataType; the oldest package that this runs with does not name them
+# The numbers of e4m3 codes from 0 to 126, in order; 127 is no number.
+E4M3 = np.array([code % 8 * 2.0**-9 if code < 8 else (8 + code % 8) * 2.0 ** (code // 8 - 10) for code in range(127)],
+                np.float32)
+FLOAT8_SCALES = ("tensor", "column", "block")
 
 
 @dataclasses.dataclass
@@ -33,6 +37,7 @@ class Shape:
     gates: int = 5632
     vocabulary: int = 32000
     bits: int = 32  # of the weights of products: 32, 8 or 4
+    float8: str | None = None  # what of the weights of products, then of float8, has a scale: one of FLOAT8_SCALES
 
     @property
     def size(self):
@@ -48,6 +53,13 @@ FAMILIES = {
     "qwen3": Shape(layers=28, width=1024, heads=16, kv_heads=8, gates=3072, vocabulary=151936),
     "gpt2_decoder": Shape(layers=12, width=768, heads=12, kv_heads=12, gates=3072, vocabulary=50257),
 }
+
+
+# The numbers of an initializer of f32, f16 or bf16.
+def values_of(tensor):
+    if tensor.data_type != TensorProto.BFLOAT16:
+        return numpy_helper.to_array(tensor).astype(np.float32)
+    return (np.frombuffer(tensor.raw_data, np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 class Decoder(Builder):
@@ -103,8 +115,33 @@ class Decoder(Builder):
         self.nodes.append(helper.make_node(kind, inputs, names, domain=DOMAIN, **attributes))
         return names
 
+    # y = x w, with w[cin, cout] of float8: the largest number of what has a scale is 448.
+    def float8_product(self, x, name, cin, cout):
+        super().weight(f"{name}.weight", (cin, cout), (1.0 / cin) ** 0.5)
+        w = numpy_helper.to_array(self.initializers.pop())
+        block = {"tensor": cin * cout, "column": cin, "block": BLOCK}[self.s.float8]
+        largest = np.abs(w.T.reshape(-1, block)).max(axis=1) / E4M3[-1]
+        scales = self.stored(self.constant(largest, f"{name}.scales"))
+        stored = self.initializers.pop()
+        rounded = values_of(stored)
+        steps = (w.T.reshape(-1, block) / rounded[:, None]).reshape(cout, cin).T
+        codes = np.searchsorted((E4M3[1:] + E4M3[:-1]) / 2, np.abs(steps)).astype(np.uint8)
+        codes |= np.signbit(steps).astype(np.uint8) << 7
+        self.initializers.append(TensorProto(name=f"{name}.codes", data_type=FLOAT8E4M3FN, dims=(cin, cout),
+                                             raw_data=np.ascontiguousarray(codes).tobytes()))
+        attributes = {"tensor": {}, "column": {"axis": 1}, "block": {"axis": 0, "block_size": BLOCK}}[self.s.float8]
+        dims = {"tensor": (), "column": (cout,), "block": (cin // BLOCK, cout)}[self.s.float8]
+        elements = np.frombuffer(stored.raw_data, np.uint32 if self.type == TensorProto.FLOAT else np.uint16)
+        if self.s.float8 == "block":
+            elements = elements.reshape(cout, cin // BLOCK).T
+        self.initializers.append(TensorProto(name=scales, data_type=stored.data_type, dims=dims,
+                                             raw_data=np.ascontiguousarray(elements).tobytes()))
+        return self.op("MatMul", [x, self.op("DequantizeLinear", [f"{name}.codes", scales], **attributes)])
+
     # y = x w, with w[cin, cout] in the bits of the model.
     def project(self, x, name, cin, cout):
+        if self.s.float8:
+            return self.float8_product(x, name, cin, cout)
         if self.s.bits == 32:
             return self.op("MatMul", [x, self.weight(f"{name}.weight", (cin, cout), (1.0 / cin) ** 0.5)])
         super().weight(f"{name}.weight", (cin, cout), (1.0 / cin) ** 0.5)
@@ -345,6 +382,8 @@ def decoder(family, form, batch, length, past, cache, seed, is_reduced, type="f3
     shape = dataclasses.replace(reduced(family) if is_reduced else FAMILIES[family], **given)
     if shape.width % shape.heads or shape.heads % shape.kv_heads:
         raise ValueError(f"{shape.width} elements, {shape.heads} heads and {shape.kv_heads} heads of keys do not divide")
-    if shape.bits != 32 and (shape.width % BLOCK or shape.gates % BLOCK):
+    if shape.float8 and (form == "genai" or shape.bits != 32):
+        raise ValueError("weights of float8 have plain operators and no other number of bits")
+    if (shape.bits != 32 or shape.float8 == "block") and (shape.width % BLOCK or shape.gates % BLOCK):
         raise ValueError(f"{shape.width} elements and {shape.gates} gates are not whole blocks of {BLOCK} weights")
     return Decoder(family, form, shape, batch, length, past, cache, seed, type).make()

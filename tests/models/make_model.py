@@ -89,13 +89,15 @@ def main():
     cached.add_argument("--type", choices=decoders.TYPES, default="f32", help="of weights, caches and logits")
     for size in SIZES:
         cached.add_argument("--" + size.replace("_", "-"), type=int, choices=(4, 8, 32) if size == "bits" else None)
+    cached.add_argument("--float8", choices=decoders.FLOAT8_SCALES,
+                        help="weights of products as float8 (e4m3), and what of them has a scale")
     args = parser.parse_args()
     if isinstance(args.batch, str) and args.model not in NAMED_BATCH:
         parser.error(f"--batch: {args.model} takes a number of sequences")
     most_id = 1000
     if args.model in decoders.FAMILIES:
         most_id = 200
-        sizes = {size: getattr(args, size) for size in SIZES}
+        sizes = {size: getattr(args, size) for size in (*SIZES, "float8")}
         try:
             model = decoders.decoder(args.model, args.form, args.batch, args.length, args.past, args.cache, args.seed,
                                      args.reduced, args.type, **sizes)

@@ -2,7 +2,7 @@
 """One step of a Llama decoder beside PyTorch on a GPU: batch 1, one new token after a cache of POSITIONS tokens, bf16.
 
     decode.py --bin build/release/bin --work DIR [--positions 1024] [--layers 16] [--trials 0] [--json FILE]
-              [--weights bf16 int8 int4] [--without-torch]
+              [--weights bf16 int8 int4 fp8] [--without-torch]
 
 Needs PyTorch, transformers, onnx and NumPy. The decoder has random weights: 2048 wide, 32 heads of queries, 8 of keys,
 5632 gates, 32,000 tokens; ours is the same network by make_model.py. PyTorch's cache is static, its step compiled as
@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 WIDTH, HEADS, KV_HEADS, GATES, VOCABULARY = 2048, 32, 8, 5632, 32000
 WARM_UP, REPLAYS, ROUNDS = 10, 60, 3
 BLOCK = 32  # weights with one scale: decoders.py
-BITS = {"bf16": 16, "int8": 8, "int4": 4}
+BITS = {"bf16": 16, "int8": 8, "fp8": 8, "int4": 4}
 
 
 def figures(times_us):
@@ -59,7 +59,7 @@ def bytes_of_step(options, weights="bf16"):
     head = WIDTH // HEADS
     layer = WIDTH * (2 * WIDTH + 2 * KV_HEADS * head + 3 * GATES)
     cache = 2 * KV_HEADS * head * options.positions
-    a_weight = BITS[weights] / 8 + (0 if weights == "bf16" else 2 / BLOCK)
+    a_weight = BITS[weights] / 8 + (0 if weights in ("bf16", "fp8") else 2 / BLOCK)
     return a_weight * (options.layers * layer + WIDTH * VOCABULARY) + 2 * options.layers * cache
 
 
@@ -116,7 +116,9 @@ def start_making(options, weights):
     model = options.work / f"step_{weights}.onnx"
     sizes = {"layers": options.layers, "width": WIDTH, "heads": HEADS, "kv-heads": KV_HEADS, "gates": GATES,
              "vocabulary": VOCABULARY, "cache": options.positions, "length": 1}
-    if weights != "bf16":
+    if weights == "fp8":
+        sizes["float8"] = "column"
+    elif weights != "bf16":
         sizes["bits"] = BITS[weights]
     flags = [text for name, value in sizes.items() for text in (f"--{name}", str(value))]
     kind = "bf16" if torch.cuda.is_available() else "f32"
