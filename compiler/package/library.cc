@@ -14,6 +14,7 @@
 #include "compiler/package/image_writer.h"
 #include "compiler/package/kernels.h"
 #include "compiler/package/link.h"
+#include "compiler/package/loaded_bytes.h"
 #include "compiler/package/packaging.h"
 #include "compiler/package/plans.h"
 #include "compiler/package/row_limits.h"
@@ -179,9 +180,8 @@ class LibraryWriter {
     }
     report.scratch_bytes = shared + thread;
     for (const TaskKernel& kernel : kernels_) {
-      std::error_code error;
       for (const std::string& path : {kernel.object_path, kernel.portable_path}) {
-        if (!path.empty()) report.code_bytes += static_cast<int64_t>(fs::file_size(path, error));
+        if (!path.empty()) report.code_bytes += CodeBytes(path);
       }
     }
     for (const TaskKernel* kernel : KernelsForNewer(program_, kernels_)) {
@@ -192,6 +192,13 @@ class LibraryWriter {
     report.code_made = compiled_.made;
     report.cache_failure = compiled_.cache_failure;
     return report;
+  }
+
+  // Code for devices is data of the library as it is.
+  int64_t CodeBytes(const std::string& path) const {
+    std::error_code error;
+    return packaging_.has_device_code ? static_cast<int64_t>(fs::file_size(path, error))
+                                      : LoadedBytes(path);
   }
 
   std::string shared_name() const { return "lib" + options_.name + ".so"; }

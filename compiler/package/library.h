@@ -45,7 +45,7 @@ struct LibraryReport {
   std::string shared_library;  // paths
   std::string static_library;
   int64_t weights_bytes = 0;  // prepared and raw constants
-  int64_t code_bytes = 0;     // of all kernels' code
+  int64_t code_bytes = 0;     // of all kernels: code, constants
   int64_t arena_bytes = 0;
   int64_t scratch_bytes = 0;  // shared scratch plus one thread's, or plus counters
   // For GPUs: whether it runs on newer ones too, and what they alone read of the weights.

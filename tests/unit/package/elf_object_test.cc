@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "compiler/package/loaded_bytes.h"
 #include "tests/unit/package/elf_file.h"
 
 namespace mlc::package {
@@ -40,6 +41,16 @@ TEST(ElfObject, HoldsSectionsSymbolsAndPointers) {
                                      ".symtab", ".strtab", ".note.GNU-stack", ".shstrtab"));
   EXPECT_THAT(file.symbols, ::testing::ElementsAre("my_tables", "my_texts", "somewhere_else"));
   EXPECT_NE(ReadBytes(path).find("hello"), std::string::npos);
+}
+
+TEST(LoadedBytes, CountsWhatALibraryLoads) {
+  const std::string path = Path("loaded.o");
+  ASSERT_TRUE(TwoSections("x86_64").WriteTo(path).ok());
+  EXPECT_EQ(LoadedBytes(path), 24 + 5);
+  const std::string text = Path("text.ptx");
+  std::ofstream(text, std::ios::binary) << std::string(200, 'x');
+  EXPECT_EQ(LoadedBytes(text), 0);
+  EXPECT_EQ(LoadedBytes(Path("missing.o")), 0);
 }
 
 TEST(ElfObject, KnowsTheOtherArchitecture) {
