@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Times a library that takes a range of sizes, beside libraries that are made for one size each.
 
-    ranged_library.py BIN_FOLDER [--only NAME] [--sizes 20] [--seed 1] [--rounds 9] [--threads 2] [--log FILE] [--json FILE]
+    ranged_library.py BIN_FOLDER [--only NAME] [--sizes 20] [--seed 1] [--rounds 9] [--threads 2] [--log FILE] [--keep FOLDER]
+                      [--json FILE]
 
 Sizes are drawn evenly, without repetition. Both libraries are in one process, on the same inputs; they take turns within
 a round, and which one begins changes. A size's figure is the median of the rounds' ratios. Outputs are compared. The code
-of the range is set against the median and the largest of the libraries of one size. Needs numpy and onnx.
+of the range is set against the median and the largest of the libraries of one size: that of the kernels, and all of the
+library but its weights. --keep leaves the libraries of one size in a folder and takes them from there. Needs numpy and
+onnx.
 """
 
 import argparse
@@ -55,6 +58,7 @@ class Library:
         handle = ctypes.CDLL(str(path))
         self.api = _abi.Api.in_dll(handle, "mlc_model_entry")
         self.report = json.loads((pathlib.Path(folder) / "report.json").read_text())
+        self.bytes = path.stat().st_size - self.report["weights_bytes"]
         model, session = ctypes.c_void_p(), ctypes.c_void_p()
         self.check(self.api.open(ctypes.addressof(self.api), None, ctypes.byref(model)))
         self.model = model.value
@@ -130,8 +134,9 @@ class Bench:
     def __init__(self, args, folder):
         self.args, self.folder = args, pathlib.Path(folder)
 
-    def compile(self, model, dim, name):
-        out = self.folder / name
+    def compile(self, model, dim, out):
+        if (out / "report.json").exists():
+            return Library(out, self.args.threads), 0
         command = [str(pathlib.Path(self.args.bin) / "mlc-compile"), "--model", str(model), "--target", "cpu", "--threads",
                    str(self.args.threads), "--dim", dim, "--name", "m", "-o", str(out)]
         if self.args.log:
@@ -146,14 +151,16 @@ class Bench:
         subprocess.run([sys.executable, str(SOURCE / "tests/models/make_model.py"), arguments[0], str(model), *arguments[1:]],
                        check=True)
         classes = f"@{self.args.classes}" if self.args.classes else ""
-        ranged, seconds = self.compile(model, f"{dim}={least}..{most}{classes}", "ranged")
+        ranged, seconds = self.compile(model, f"{dim}={least}..{most}{classes}", self.folder / "ranged")
         result = {"model": name, "compile_seconds": round(seconds, 1), "sizes": []}
-        codes = []
+        codes, rests = [], []
+        kept = pathlib.Path(self.args.keep) / arguments[0] if self.args.keep else self.folder
         drawn = random.Random(self.args.seed).sample(range(least, most + 1), self.args.sizes)
         for size in sorted(drawn):
-            exact, _ = self.compile(model, f"{dim}={size}", f"size{size}")
+            exact, _ = self.compile(model, f"{dim}={size}", kept / f"size{size}")
             row = compare(ranged, exact, size, self.args.rounds)
             codes.append(exact.report["code_bytes"])
+            rests.append(exact.bytes)
             exact.close()
             result["sizes"].append(row)
             print(f"  {size:4d}  {row['ranged_ms']:9.3f} ms  {row['exact_ms']:9.3f} ms  {row['ratio']:.3f}", flush=True)
@@ -162,11 +169,13 @@ class Bench:
         result |= {"geometric_mean": statistics.geometric_mean(ratios), "most": max(ratios), "code_bytes": code,
                    "weights_bytes": ranged.report["weights_bytes"], "exact_weights_bytes": exact.report["weights_bytes"],
                    "arena_bytes": ranged.report["arena_bytes"], "plans": len(ranged.report["plans"]),
-                   "code_over_median": code / statistics.median(codes), "code_over_most": code / max(codes)}
+                   "code_over_median": code / statistics.median(codes), "code_over_most": code / max(codes),
+                   "library_over_median": ranged.bytes / statistics.median(rests)}
         ranged.close()
         print(f"{name}: ratio {result['geometric_mean']:.3f} (geometric mean), {result['most']:.3f} (most); code "
               f"{code / 1e6:.2f} MB, {result['code_over_median']:.2f} of the median, {result['code_over_most']:.2f} of the "
-              f"largest of one size; compiled in {seconds:.0f} s", flush=True)
+              f"largest of one size; library without weights {ranged.bytes / 1e6:.2f} MB, "
+              f"{result['library_over_median']:.2f} of the median; compiled in {seconds:.0f} s", flush=True)
         return result
 
 
@@ -187,6 +196,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--classes", default="", help="of the range, divided by commas; default: the usual ones")
     parser.add_argument("--log", default="", help="of records, for all libraries; default: kernels are not tuned")
+    parser.add_argument("--keep", default="", help="a folder for the libraries of one size")
     parser.add_argument("--json", default="")
     args = parser.parse_args()
     results = []
