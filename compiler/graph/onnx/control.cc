@@ -1,10 +1,12 @@
-// Nodes with subgraphs: branches of If, iterations of Loop and Scan, which are unrolled.
+// Nodes with subgraphs: branches of If; iterations of Loop, Scan and SequenceMap, which are
+// unrolled.
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "compiler/graph/onnx/importer.h"
 #include "compiler/graph/onnx/loop.h"
+#include "compiler/graph/onnx/tensor.h"
 
 namespace mlc::graph::onnx {
 namespace {
@@ -30,11 +32,6 @@ int64_t EntryOf(const std::vector<int64_t>& values, size_t i) {
 }
 
 }  // namespace
-
-Status Importer::Control(const NodeMessage& node, Scope& scope) {
-  if (node.op_type == "If") return If(node, scope);
-  return node.op_type == "Loop" ? Loop(node, scope) : Scan(node, scope);
-}
 
 Result<std::vector<ValueId>> Importer::Subgraph(const NodeMessage& node, std::string_view name,
                                                 std::span<const ValueId> inputs,
@@ -204,6 +201,49 @@ Status Importer::Scan(const NodeMessage& node, Scope& scope) {
   }
   state.resize(std::max(state.size(), node.outputs.size()), kNoValue);
   return DefineResults(node, state, scope);
+}
+
+// The body once for each tensor of the first sequence. Of an empty one no body runs, so that the
+// types that the body declares are those of the results.
+Status Importer::SequenceMap(const NodeMessage& node, Scope& scope) {
+  const std::vector<ValueId> operands = MLC_TRY(Operands(node, scope));
+  const GraphMessage* const body = SubgraphOf(node, "body");
+  if (operands.empty() || !Sequences::Is(operands[0]) || body == nullptr) {
+    return InvalidArgument(Describe(node) + " needs a body, and a sequence as its first operand");
+  }
+  const size_t length = sequences_.At(operands[0]).tensors.size();
+  std::vector<TensorSequence> mapped(body->outputs.size());
+  for (size_t k = 0; k < mapped.size(); ++k) {
+    const Result<DType> declared = DTypeOf(body->outputs[k].elem_type);
+    if (!declared.ok() && length == 0) return declared.status().WithPrefix(Describe(node));
+    if (declared.ok()) mapped[k].dtype = *declared;
+  }
+  for (size_t i = 0; builder_.ok() && i < length; ++i) {
+    MLC_TRY(CountIteration(node));
+    std::vector<ValueId> inputs = operands;
+    for (ValueId& input : inputs) {
+      if (!Sequences::Is(input)) continue;
+      const std::vector<ValueId>& tensors = sequences_.At(input).tensors;
+      if (tensors.size() != length) {
+        return InvalidArgument(Describe(node) + ": the sequences have " + std::to_string(length) +
+                               " and " + std::to_string(tensors.size()) + " tensors");
+      }
+      input = tensors[i];
+    }
+    const std::vector<ValueId> results = MLC_TRY(Subgraph(node, "body", inputs, scope));
+    for (size_t k = 0; builder_.ok() && k < results.size(); ++k) {
+      if (results[k] < 0) {
+        return InvalidArgument(Describe(node) + ": the results of the body must be tensors");
+      }
+      mapped[k].dtype = builder_.DTypeOf(results[k]);
+      mapped[k].tensors.push_back(results[k]);
+    }
+  }
+  std::vector<ValueId> sequences;
+  for (TensorSequence& sequence : mapped) {
+    sequences.push_back(sequences_.Add(builder_, std::move(sequence)));
+  }
+  return DefineResults(node, sequences, scope);
 }
 
 }  // namespace mlc::graph::onnx

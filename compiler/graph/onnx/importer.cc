@@ -59,10 +59,14 @@ Status CheckArity(const NodeMessage& node, const OpRow& row) {
 
 // Other operators take tensors alone.
 Status CheckSequences(const NodeMessage& node, const OpRow& row,
-                      const std::vector<ValueId>& operands) {
+                      const std::vector<ValueId>& operands, const Sequences& sequences) {
   if (row.takes_sequences) return Status();
   for (size_t k = 0; k < operands.size(); ++k) {
     if (!Sequences::Is(operands[k])) continue;
+    if (sequences.At(operands[k]).is_nothing) {
+      return InvalidArgument(Describe(node) + " reads the optional value " + Quote(node.inputs[k]) +
+                             ", which holds nothing: ask with OptionalHasElement first");
+    }
     return InvalidArgument(Describe(node) + " reads the sequence " + Quote(node.inputs[k]) +
                            ", and the operator takes tensors: choose one with SequenceAt");
   }
@@ -81,7 +85,7 @@ void AddCounts(const CountedDims& counted, Builder& builder, Graph& graph) {
 }  // namespace
 
 bool IsControl(std::string_view op_type) {
-  return op_type == "If" || op_type == "Loop" || op_type == "Scan";
+  return op_type == "If" || op_type == "Loop" || op_type == "Scan" || op_type == "SequenceMap";
 }
 
 bool IsSupported(const NodeMessage& node) {
@@ -295,12 +299,17 @@ Status Importer::Nodes(const std::vector<NodeMessage>& nodes, Scope& scope) {
 Status Importer::Node(const NodeMessage& node, Scope& scope) {
   const auto function = functions_.find(KeyOf(node));
   if (function != functions_.end()) return Call(node, *function->second, scope);
-  if (IsDefaultDomain(node.domain) && IsControl(node.op_type)) return Control(node, scope);
+  if (IsDefaultDomain(node.domain)) {
+    if (node.op_type == "If") return If(node, scope);
+    if (node.op_type == "Loop") return Loop(node, scope);
+    if (node.op_type == "Scan") return Scan(node, scope);
+    if (node.op_type == "SequenceMap") return SequenceMap(node, scope);
+  }
   const OpRow* const row = FindOperator(node.domain, node.op_type);
   if (row == nullptr) return Unimplemented(Describe(node) + ": the operator is not supported");
   MLC_TRY(CheckArity(node, *row));
   std::vector<ValueId> operands = MLC_TRY(Operands(node, scope));
-  MLC_TRY(CheckSequences(node, *row, operands));
+  MLC_TRY(CheckSequences(node, *row, operands, sequences_));
   const bool is_assumed = notes_ != nullptr && notes_->IsAnyAssumed(operands);
   OpContext context(builder_, node, std::move(operands), scope.opset, decoded_, counted_,
                     sequences_, ReadAttribute, this);

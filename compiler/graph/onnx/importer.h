@@ -24,7 +24,7 @@
 
 namespace mlc::graph::onnx {
 
-// If, Loop and Scan.
+// If, Loop, Scan and SequenceMap.
 bool IsControl(std::string_view op_type);
 // True for operators that can be lowered.
 bool IsSupported(const NodeMessage& node);
@@ -70,10 +70,10 @@ class Importer {
   Status Node(const NodeMessage& node, Scope& scope);
   Status Call(const NodeMessage& node, const FunctionMessage& function, Scope& scope);
   // Nodes with subgraphs, in control.cc.
-  Status Control(const NodeMessage& node, Scope& scope);
   Status If(const NodeMessage& node, Scope& scope);
   Status Loop(const NodeMessage& node, Scope& scope);
   Status Scan(const NodeMessage& node, Scope& scope);
+  Status SequenceMap(const NodeMessage& node, Scope& scope);
   Status CountIteration(const NodeMessage& node);
   // Lowers the subgraph of the attribute once; returns its outputs.
   Result<std::vector<ValueId>> Subgraph(const NodeMessage& node, std::string_view name,

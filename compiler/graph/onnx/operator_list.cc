@@ -37,8 +37,9 @@ std::string OperatorList() {
       "  f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0, f4e2m1) are moved, cast, quantised and\n"
       "  dequantised. Kernels for GPUs have f8e4m3fn and f8e5m2, but none of the others and\n"
       "  no u16, u32 and u64.\n"
-      "- `If`, `Loop` and `Scan` are taken where counts are known; a run may decide the "
-      "conditions.\n"
+      "- `If`, `Loop`, `Scan` and `SequenceMap` are taken where counts are known; a run may "
+      "decide\n"
+      "  the conditions.\n"
       "- Functions of a model are inlined.\n"
       "- `compiler/graph/onnx/README.md` has the limits of all operators.\n";
   return text + Section("ai.onnx", "") + Section(kClassicDomain, kClassicDomain) +

@@ -32,8 +32,10 @@ ValueId AnyOperand(const OpContext& c, int i) {
 const TensorSequence& SequenceIn(OpContext& c, int i) {
   static const TensorSequence kEmpty;
   const ValueId id = AnyOperand(c, i);
-  if (Sequences::Is(id)) return c.sequences.At(id);
-  c.Fail("operand " + std::to_string(i) + " is not a sequence");
+  const bool is_list = Sequences::Is(id);
+  if (is_list && !c.sequences.At(id).is_nothing) return c.sequences.At(id);
+  c.Fail("operand " + std::to_string(i) +
+         (is_list ? " is an optional value that holds nothing" : " is not a sequence"));
   return kEmpty;
 }
 

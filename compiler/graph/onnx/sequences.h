@@ -1,6 +1,7 @@
 // Sequences of tensors, whose lengths are known while a model is imported. Nodes of sequences leave
 // nothing in the graph: a sequence is a list of values of the graph, and has an id that is none of
-// the graph's. Not thread-safe; lives for one import.
+// the graph's. So has an optional value that holds nothing; one that holds something is what it
+// holds. Not thread-safe; lives for one import.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@ class OpContext;
 struct TensorSequence {
   DType dtype = DType::kF32;  // of all tensors
   std::vector<ValueId> tensors;
+  bool is_nothing = false;  // an optional value without a value, which is no sequence
 };
 
 class Sequences {

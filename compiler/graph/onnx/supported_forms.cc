@@ -9,8 +9,6 @@ constexpr std::string_view kDraws =
     "draw the numbers outside of the model and give them as an input";
 constexpr std::string_view kTexts =
     "prepare texts outside of the model and give numbers as an input";
-constexpr std::string_view kSequences =
-    "tensors with one more axis: `Concat`, `Split`, `Slice` and `Gather`";
 constexpr std::string_view kTraining = "export the model for inference, without training";
 constexpr std::string_view kPacked =
     "4-bit constants with `DequantizeLinear` in blocks, then `MatMul`";
@@ -29,7 +27,6 @@ constexpr std::array kReplacements = {
     Replacement{"", "RandomUniform", kDraws},
     Replacement{"", "RandomUniformLike", kDraws},
     Replacement{"", "RegexFullMatch", kTexts},
-    Replacement{"", "SequenceMap", kSequences},
     Replacement{"", "SoftmaxCrossEntropyLoss", kTraining},
     Replacement{"", "StringConcat", kTexts},
     Replacement{"", "StringNormalizer", kTexts},

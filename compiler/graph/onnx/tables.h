@@ -43,6 +43,7 @@ std::span<const OpRow> KnownDataOps();
 std::span<const OpRow> LinearAttentionOps();
 std::span<const OpRow> MatMulOps();
 std::span<const OpRow> NormalizationOps();
+std::span<const OpRow> OptionalOps();
 std::span<const OpRow> PackedAttentionOps();
 std::span<const OpRow> PadOps();
 std::span<const OpRow> PointwiseOps();

@@ -110,6 +110,69 @@ TEST(Sequence, LoopsFillThem) {
       ElementsAre(0, 1, 2));
 }
 
+// A body of e and x to f = e + x, or of e alone to f = -e.
+std::string Body(bool adds) {
+  wire::GraphParts body;
+  body.nodes = {adds ? Node("Add", {"e", "w"}, {"f"}) : Node("Neg", {"e"}, {"f"})};
+  body.inputs = {FloatValue("e", {})};
+  if (adds) body.inputs.push_back(FloatValue("w", {}));
+  body.outputs = {FloatValue("f", {})};
+  return wire::GraphAttr("body", body.Write());
+}
+
+TEST(Sequence, ABodyMapsItsTensors) {
+  EXPECT_THAT(
+      Evaluated({Split("sizes"), Node("SequenceMap", {"s"}, {"t"}, Body(false)), Join("t")}),
+      ElementsAre(0, -1, -2, -3, -4, -5));
+  // A second sequence goes along; a tensor is the same each time.
+  EXPECT_THAT(
+      Evaluated({Split("two"), Node("SequenceMap", {"s", "s"}, {"t"}, Body(true)), Join("t")}),
+      ElementsAre(0, 2, 4, 6, 8, 10));
+  EXPECT_THAT(Evaluated({Split("two"), Node("SequenceAt", {"s", "last"}, {"a"}),
+                         Node("SequenceMap", {"s", "a"}, {"t"}, Body(true)), Join("t")}),
+              ElementsAre(4, 6, 6, 8, 8, 10));
+  EXPECT_THAT(
+      Evaluated({Node("SequenceEmpty", {}, {"s"}), Node("SequenceMap", {"s"}, {"t"}, Body(false)),
+                 Node("SequenceInsert", {"t", "x"}, {"u"}), Join("u")}),
+      ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(Refused({Split("two"), Node("SequenceErase", {"s"}, {"r"}),
+                       Node("SequenceMap", {"s", "r"}, {"t"}, Body(true)), Join("t")})
+                  .message(),
+              HasSubstr("the sequences have 3 and 2 tensors"));
+  EXPECT_THAT(Refused({Node("SequenceMap", {"x"}, {"t"}, Body(false)), Join("t")}).message(),
+              HasSubstr("a sequence as its first operand"));
+}
+
+// y = the value, or x where there is none.
+std::vector<double> HeldOrX(const std::string& of, const std::vector<std::string>& operands) {
+  wire::GraphParts yes, no;
+  yes.nodes = {Node("OptionalGetElement", {"o"}, {"a"})};
+  yes.outputs = {FloatValue("a", {})};
+  no.nodes = {Node("Identity", {"x"}, {"b"})};
+  no.outputs = {FloatValue("b", {})};
+  return Evaluated({Node("Neg", {"x"}, {"n"}), Node(of, operands, {"o"}),
+                    Node("OptionalHasElement", {"o"}, {"h"}),
+                    Node("If", {"h"}, {"y"},
+                         wire::GraphAttr("then_branch", yes.Write()) +
+                             wire::GraphAttr("else_branch", no.Write()))});
+}
+
+TEST(Sequence, OptionalValuesHoldATensorASequenceOrNothing) {
+  EXPECT_THAT(HeldOrX("Optional", {"n"}), ElementsAre(0, -1, -2, -3, -4, -5));
+  EXPECT_THAT(HeldOrX("Optional", {}), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(HeldOrX("Identity", {"n"}), ElementsAre(0, -1, -2, -3, -4, -5));
+  EXPECT_THAT(Evaluated({Split("two"), Node("Optional", {"s"}, {"o"}),
+                         Node("OptionalGetElement", {"o"}, {"t"}), Join("t")}),
+              ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(
+      Refused({Node("Optional", {}, {"o"}), Node("OptionalGetElement", {"o"}, {"y"})}).message(),
+      HasSubstr("the optional value holds nothing"));
+  EXPECT_THAT(Refused({Node("Optional", {}, {"o"}), Node("Relu", {"o"}, {"y"})}).message(),
+              HasSubstr("which holds nothing: ask with OptionalHasElement first"));
+  EXPECT_THAT(Refused({Node("Optional", {}, {"o"}), Join("o")}).message(),
+              HasSubstr("an optional value that holds nothing"));
+}
+
 TEST(Sequence, WhatIsWrongIsExplained) {
   const auto expect = [](std::vector<std::string> nodes, const std::string& words) {
     EXPECT_THAT(Refused(std::move(nodes)).message(), HasSubstr(words));
