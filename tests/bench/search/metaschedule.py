@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 """Seconds to equal latency: mlc-tune beside TVM MetaSchedule on this CPU, on single tasks and whole networks.
 
-    metaschedule.py --bin build/release/bin --tvm PYTHON --work DIR [--cases NAME ...] [--trials 256] [--network-trials 1500] [--json FILE]
+    metaschedule.py --bin build/release/bin --tvm PYTHON --work DIR [--cases NAME ...] [--trials 256]
+        [--network-trials 300] [--network-passes 1] [--json FILE]
 
 PYTHON has what tvm_tuner.py needs; this program needs numpy and onnx. Each case is tuned by both, one after the other. TVM's
-seconds are those until its best trial is within 1 % of its last best one. Our libraries are compiled from the log as it
-was after 0, 1, 2, 4, ... trials and executed; counted are the seconds until the first one that is as fast as TVM's model.
-Latencies are of whole models, with warm caches. A case whose result is in DIR is not run again.
+seconds are those until its best trial is within 1 % of its last best one; of a network each task gets --network-passes rounds of
+16 trials. Our libraries are compiled from the log as it was after 0, 1, 2, 4, ... trials and executed; counted are the seconds until the first one that
+is as fast as TVM's model. At the end the untuned library, the tuned one and TVM's are timed in turns (least of five medians),
+and the outputs are compared. Latencies are of whole models, with warm caches. A case whose result is in DIR is not run again.
 """
 import argparse
 import datetime
@@ -79,12 +81,18 @@ NETWORKS = {
 }
 
 
-def library_ms(options, model, log, folder):
+def compiled(options, model, log, folder):
+    """Compiles a library, and gives the seconds that it took."""
     shutil.rmtree(folder, ignore_errors=True)
     known = [] if log is None else ["--log", log]
+    start = time.time()
     subprocess.run([options.bin / "mlc-compile", "--model", model, "--target", "cpu", "--threads", str(options.threads), *known,
                     "-o", folder], check=True, capture_output=True)
-    said = subprocess.run([options.bin / "mlc-run", folder, "--threads", str(options.threads), "--bench", "2", "--json"],
+    return time.time() - start
+
+
+def run_ms(options, folder, seconds):
+    said = subprocess.run([options.bin / "mlc-run", folder, "--threads", str(options.threads), "--bench", str(seconds), "--json"],
                           check=True, capture_output=True)
     return json.loads(said.stdout)["latency_ms"]["median"]
 
@@ -98,8 +106,8 @@ def cut(log, records, out):
     return out
 
 
-def ours(options, model, trials):
-    log, folder = options.work / "ours.db", options.work / "library"
+def ours(options, model, trials, untuned, tuned):
+    log = options.work / "ours.db"
     for suffix in ("", "-wal", "-shm", ".lock"):
         pathlib.Path(str(log) + suffix).unlink(missing_ok=True)
     start = time.time()
@@ -108,30 +116,60 @@ def ours(options, model, trials):
     seconds = time.time() - start
     with sqlite3.connect(f"file:{log}?mode=ro", uri=True) as database:
         ends = [row[0] / 1e6 - start for row in database.execute("SELECT created_us FROM record ORDER BY id")]
-    curve, step = [{"trials": 0, "seconds": 0.0, "ms": library_ms(options, model, None, folder)}], 1
+    build = compiled(options, model, None, untuned)
+    curve, step = [{"trials": 0, "seconds": 0.0, "ms": run_ms(options, untuned, 2)}], 1
     while step < 2 * len(ends):
         step = min(step, len(ends))
-        ms = library_ms(options, model, cut(log, step, options.work / "cut.db"), folder)
-        curve.append({"trials": step, "seconds": ends[step - 1], "ms": ms})
+        compiled(options, model, cut(log, step, options.work / "cut.db"), tuned)
+        curve.append({"trials": step, "seconds": ends[step - 1], "ms": run_ms(options, tuned, 2)})
         step = step * 2 if step < len(ends) else 2 * len(ends)
-    return {"seconds": seconds, "trials": len(ends), "curve": curve, "latency_ms": curve[-1]["ms"]}
+    return {"seconds": seconds, "trials": len(ends), "build_seconds": build, "curve": curve, "latency_ms": curve[-1]["ms"]}
 
 
-def tvm(options, model, trials):
-    out = options.work / "tvm.json"
-    out.unlink(missing_ok=True)
-    said = subprocess.run([options.tvm, HERE / "tvm_tuner.py", model, str(trials), str(options.threads), str(options.seed), out],
-                          capture_output=True, text=True)
+def tvm(options, model, flags, folder):
+    """What TVM's tuning gave. The result of an earlier call is kept."""
+    out, said = folder / "tuned.json", None
+    if not out.exists():
+        said = subprocess.run([options.tvm, HERE / "tvm_tuner.py", model, folder, *flags, "--threads", str(options.threads), "--seed",
+                               str(options.seed)], capture_output=True, text=True)
     return json.loads(out.read_text()) if out.exists() else {"failed": said.stderr[-300:]}
 
 
-def measure(options, name, make, trials):
+def in_turns(options, model, untuned, tuned, theirs):
+    """The least median of five short runs of each, in ms."""
+    def their_ms():
+        said = subprocess.run([options.tvm, HERE / "tvm_tuner.py", model, theirs, "--time", "1", "--threads", str(options.threads)],
+                              check=True, capture_output=True, text=True)
+        return float(said.stdout.splitlines()[-1])
+    sides = {"untuned": lambda: run_ms(options, untuned, 1), "tuned": lambda: run_ms(options, tuned, 1), "tvm": their_ms}
+    medians = {name: [] for name in sides}
+    for _ in range(5):
+        for name, side in sides.items():
+            medians[name].append(side())
+    return {name: min(values) for name, values in medians.items()}
+
+
+def agree(options, library, theirs):
+    said = subprocess.run([options.bin / "mlc-run", library, "--inputs", theirs, "--check", theirs, "--rtol", "0.001"],
+                          capture_output=True, text=True)
+    return said.returncode == 0
+
+
+def measure(options, name):
     kept = options.work / f"{name}.json"
     if kept.exists():
         return json.loads(kept.read_text())
-    model = options.work / f"{name}.onnx"
-    model.write_bytes(make(name).SerializeToString())
-    row = {"name": name, "ours": ours(options, model, trials), "tvm": tvm(options, model, trials)}
+    network = name in NETWORKS
+    model, theirs = options.work / f"{name}.onnx", options.work / f"{name}.tvm"
+    untuned, tuned = options.work / "untuned", options.work / "tuned"
+    model.write_bytes((NETWORKS if network else TASKS)[name](name).SerializeToString())
+    trials = options.network_trials if network else options.trials
+    flags = (["--passes", str(options.network_passes), "--round", "16"] if network
+             else ["--trials", str(trials)])
+    row = {"name": name, "tvm": tvm(options, model, flags, theirs), "ours": ours(options, model, trials, untuned, tuned)}
+    if "failed" not in row["tvm"]:
+        row["turns_ms"] = in_turns(options, model, untuned, tuned, theirs)
+        row["agree"] = agree(options, untuned, theirs) and agree(options, tuned, theirs)
     kept.write_text(json.dumps(row))
     return row
 
@@ -145,19 +183,20 @@ def summary(row):
     if "failed" in theirs:
         return None
     whole = [(seconds, ms) for seconds, ms in theirs["curve"] if ms is not None]
-    ms = min(theirs["latency_ms"], whole[-1][1])
-    seconds = next(s for s, at in whole if at <= whole[-1][1] * NEAR)
+    ms = min(theirs["latency_ms"], *([whole[-1][1]] if whole else []), row.get("turns_ms", {}).get("tvm", theirs["latency_ms"]))
+    seconds = next((s for s, at in whole if at <= whole[-1][1] * NEAR), theirs["seconds"])
     equal = next((point for point in row["ours"]["curve"] if point["ms"] <= ms), None)
     return {"tvm_ms": ms, "tvm_seconds": seconds, "our_seconds": equal and equal["seconds"], "our_trials": equal and equal["trials"]}
 
 
 def line(row):
     found, curve = summary(row), row["ours"]["curve"]
+    turns = row.get("turns_ms", {"untuned": curve[0]["ms"], "tuned": curve[-1]["ms"]})
+    own = f"{turns['untuned']:.3f} | {turns['tuned']:.3f}"
     if found is None:
-        return f"| {row['name']} | failed | | {curve[0]['ms']:.3f} | {curve[-1]['ms']:.3f} | | |"
+        return f"| {row['name']} | failed | | {own} | | |"
     equal = "not reached | " if found["our_seconds"] is None else f"{found['our_seconds']:.1f} | {found['our_trials']}"
-    return (f"| {row['name']} | {found['tvm_ms']:.3f} | {found['tvm_seconds']:.0f} | {curve[0]['ms']:.3f} | "
-            f"{curve[-1]['ms']:.3f} | {equal} |")
+    return f"| {row['name']} | {found['tvm_ms']:.3f} | {found['tvm_seconds']:.0f} | {own} | {equal} |"
 
 
 def main():
@@ -167,7 +206,8 @@ def main():
     flags.add_argument("--work", type=pathlib.Path, required=True)
     flags.add_argument("--cases", nargs="+", choices=[*TASKS, *NETWORKS], default=[*TASKS, *NETWORKS])
     flags.add_argument("--trials", type=int, default=256)
-    flags.add_argument("--network-trials", type=int, default=1500)
+    flags.add_argument("--network-trials", type=int, default=300)
+    flags.add_argument("--network-passes", type=int, default=1)
     flags.add_argument("--threads", type=int, default=2)
     flags.add_argument("--seed", type=int, default=1)
     flags.add_argument("--json", type=pathlib.Path)
@@ -177,9 +217,7 @@ def main():
     print("|---|---|---|---|---|---|---|")
     rows = []
     for name in options.cases:
-        network = name in NETWORKS
-        rows.append(measure(options, name, (NETWORKS if network else TASKS)[name],
-                            options.network_trials if network else options.trials))
+        rows.append(measure(options, name))
         print(line(rows[-1]), flush=True)
     if options.json:
         cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
