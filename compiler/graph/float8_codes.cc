@@ -1,12 +1,10 @@
 #include "compiler/graph/float8_codes.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include "compiler/graph/tensor_io.h"
 
@@ -14,15 +12,9 @@ namespace mlc::graph {
 
 namespace {
 
-std::vector<double> NumbersOf(DType dtype) {
-  std::vector<std::byte> all(256);
-  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::byte>(i);
-  return ReadDoubles(*MakeTensorData(dtype, {256}, std::move(all)));
-}
-
 // The f16 constants of a float8 type: -1 where a number is none of it. NaN is none.
 std::vector<int16_t> CodesOfHalves(DType dtype) {
-  const std::vector<double> numbers = NumbersOf(dtype);
+  const std::vector<double> numbers = NumbersOfCodes(dtype);
   const TensorDataRef halves = WriteDoubles(DType::kF16, {256}, numbers);
   std::vector<int16_t> codes(65536, -1);
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -34,6 +26,12 @@ std::vector<int16_t> CodesOfHalves(DType dtype) {
 }
 
 }  // namespace
+
+std::vector<double> NumbersOfCodes(DType dtype) {
+  std::vector<std::byte> all(256);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::byte>(i);
+  return ReadDoubles(*MakeTensorData(dtype, {256}, std::move(all)));
+}
 
 std::optional<TensorDataRef> AsFloat8(const TensorDataRef& data) {
   if (IsFloat8(data->dtype)) return data;
@@ -54,7 +52,7 @@ std::optional<TensorDataRef> AsFloat8(const TensorDataRef& data) {
 }
 
 bool IsFinite(const TensorData& data) {
-  const std::vector<double> numbers = NumbersOf(data.dtype);
+  const std::vector<double> numbers = NumbersOfCodes(data.dtype);
   return std::all_of(data.bytes.begin(), data.bytes.end(), [&](std::byte code) {
     return std::isfinite(numbers[static_cast<size_t>(code)]);
   });

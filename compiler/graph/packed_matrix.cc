@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ceil_div.h"
+#include "compiler/graph/float8_codes.h"
 #include "compiler/graph/tensor_io.h"
 
 namespace mlc::graph {
@@ -28,14 +29,6 @@ Status CheckForm(const Value& node, const PackedMatrix& m) {
   if (m.zero < 0 || m.zero > 255) return InvalidArgument("the zero is outside 0 to 255");
   if (!IsScaleType(node.type.dtype)) return InvalidArgument("gives f32, f16 or bf16");
   return {};
-}
-
-// What codes of a byte or less stand for.
-std::vector<float> NumbersOfCodes(DType codes) {
-  std::vector<std::byte> all(256);
-  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::byte>(i);
-  const std::vector<double> numbers = ReadDoubles(*MakeTensorData(codes, {256}, std::move(all)));
-  return {numbers.begin(), numbers.end()};
 }
 
 std::vector<float> Numbers(const TensorDataRef& data) {
@@ -111,7 +104,8 @@ TensorDataRef Dequantized(const Value& node, std::span<const TensorDataRef> oper
                                                : std::vector<int64_t>{m.depth, m.columns};
   const auto width = static_cast<size_t>(SizeOf(node.type.dtype));
   const auto* codes = reinterpret_cast<const uint8_t*>(operands[0]->bytes.data());
-  const std::vector<float> numbers = NumbersOfCodes(m.codes);
+  const std::vector<double> of_codes = NumbersOfCodes(m.codes);
+  const std::vector<float> numbers(of_codes.begin(), of_codes.end());
   const std::vector<float> scales = Numbers(operands[1]);
   const std::vector<float> zeros = Numbers(operands.size() > 2 ? operands[2] : nullptr);
   std::vector<std::byte> bytes(static_cast<size_t>(m.depth * m.columns) * width);
