@@ -90,7 +90,8 @@ TEST_F(SearchInputTest, AReproducibleJobReadsTheSameWhateverTheOrder) {
       log_ = db::MakeMemoryLog();
       backwards_ = backwards;
       std::vector<double> times;
-      for (const PriorTrial& trial : Read(100, records).tasks[0].prior) {
+      const SearchInput input = Read(100, records);
+      for (const PriorTrial& trial : input.tasks[0].prior) {
         times.push_back(trial.measurement.median_ns);
       }
       ASSERT_EQ(times.size(), records == 100 ? 100u : 163u);
