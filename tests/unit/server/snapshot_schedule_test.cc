@@ -3,10 +3,11 @@
 #include <gtest/gtest.h>
 #include <spdlog/sinks/null_sink.h>
 
-#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
 #include <string>
-#include <thread>
 
 #include "db/sqlite/sqlite_log.h"
 
@@ -25,12 +26,44 @@ std::shared_ptr<spdlog::logger> Silent() {
                                           std::make_shared<spdlog::sinks::null_sink_mt>());
 }
 
+// Hears how the turns of a schedule end.
+class Turns {
+ public:
+  // Keeps no share of the volume free, since a build's may be nearly full.
+  SnapshotOptions Into(const std::string& folder) {
+    SnapshotOptions options = {.folder = folder, .policy = {.free_percent = 0}};
+    options.heard = [this](const Status& turn) {
+      const std::lock_guard lock(mutex_);
+      last_ = turn;
+      ++count_;
+      heard_.notify_all();
+    };
+    return options;
+  }
+
+  // Waits for a turn that ends well, or badly, at most a minute.
+  ::testing::AssertionResult Ends(bool well) {
+    std::unique_lock lock(mutex_);
+    const bool ended = heard_.wait_for(lock, std::chrono::minutes(1),
+                                       [&] { return count_ > 0 && last_.ok() == well; });
+    if (ended) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << count_ << " turns, the last: " << last_.ToString();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable heard_;
+  Status last_;
+  int count_ = 0;
+};
+
 TEST(SnapshotScheduleTest, PublishesAtOnceAndEndsWithoutWaitingForItsTurn) {
   const std::string folder = Folder();
   ASSERT_TRUE(db::OpenSqliteLog(folder + "/a.db").ok());
+  Turns turns;
   {
-    const SnapshotSchedule schedule(folder + "/a.db", {.folder = folder + "/out"}, Silent());
-    while (!std::filesystem::exists(folder + "/out/latest.db")) std::this_thread::yield();
+    const SnapshotSchedule schedule(folder + "/a.db", turns.Into(folder + "/out"), Silent());
+    EXPECT_TRUE(turns.Ends(true));
   }
   EXPECT_TRUE(db::OpenSqliteLogForReading(folder + "/out/latest.db").ok());
   std::filesystem::remove_all(folder);
@@ -41,18 +74,16 @@ TEST(SnapshotScheduleTest, GoesOnAfterAFailure) {
   // A file where the folder should be.
   ASSERT_TRUE(db::OpenSqliteLog(folder + "/a.db").ok());
   ASSERT_TRUE(db::OpenSqliteLog(folder + "/out").ok());
+  Turns turns;
+  SnapshotOptions options = turns.Into(folder + "/out");
+  options.every_ms = 1;
   {
-    std::atomic<int> failures = 0;
-    std::atomic<int> successes = 0;
-    const auto heard = [&](const Status& status) { ++(status.ok() ? successes : failures); };
-    const SnapshotSchedule schedule(
-        folder + "/a.db", {.folder = folder + "/out", .every_ms = 1, .heard = heard}, Silent());
-    while (failures == 0) std::this_thread::yield();
+    const SnapshotSchedule schedule(folder + "/a.db", options, Silent());
+    EXPECT_TRUE(turns.Ends(false));
     std::filesystem::rename(folder + "/out", folder + "/moved");
-    while (!std::filesystem::exists(folder + "/out/latest.db") || successes == 0) {
-      std::this_thread::yield();
-    }
+    EXPECT_TRUE(turns.Ends(true));
   }
+  EXPECT_TRUE(std::filesystem::exists(folder + "/out/latest.db"));
   std::filesystem::remove_all(folder);
 }
 
