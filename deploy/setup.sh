@@ -104,12 +104,12 @@ fetch_test_tools() {
 }
 
 # build PRESET TARGETS [CMAKE OPTIONS]...
-# A new tree of release gets grouped sources, which are the fastest to build from nothing; one that is there stays as it
-# is. The other presets compile each source alone, and so find includes that are missing.
+# A new tree gets grouped sources, which are the fastest to build from nothing; one that is there stays as it is. The
+# fuzz targets compile each source alone, and so find includes that are missing.
 build() {
   local targets options=("${@:3}")
   IFS=, read -ra targets <<<"$2"
-  if [[ $1 == release && ! -e $root/build/$1/CMakeCache.txt ]]; then options+=(-DMLC_UNITY=ON); fi
+  if [[ $1 != fuzz && ! -e $root/build/$1/CMakeCache.txt ]]; then options+=(-DMLC_UNITY=ON); fi
   cmake --preset "$1" -S "$root" "${options[@]}" >"$root/build/$1.configure.log" 2>&1 || {
     cat "$root/build/$1.configure.log" >&2
     return 1
