@@ -20,7 +20,7 @@ endfunction()
 # mlc_test(NAME LABEL label SOURCES a_test.cc [LINK x y]): a GoogleTest program registered with ctest.
 # The label is the folder's kind: unit, golden, property, fuzz, conformance, e2e, crash or gpu; the target
 # tests_LABEL builds all programs of a kind. A test with a main of its own says OWN_MAIN; one of minutes says
-# how many seconds by COST, so that it starts before the others.
+# how many seconds by COST, so that it starts before the others; sanitizers make some of seconds tests of minutes.
 set(MLC_IN_OWN_FOLDER ${CMAKE_SOURCE_DIR}/tests/in_own_folder.sh)  # how every test is started
 function(mlc_test name)
   cmake_parse_arguments(ARG "OWN_MAIN" "LABEL;TIMEOUT;COST" "SOURCES;LINK" ${ARGN})
