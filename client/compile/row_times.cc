@@ -79,6 +79,7 @@ const RowTimes::Loops& RowTimes::LoopsOf(const graph::Workload& workload,
   if (limited.limit < 0) return loops;
   for (const ir::RowLoop& loop : kernel.lowered.row_loops) {
     loops.tile = std::max(loops.tile, loop.rows);
+    loops.parts = loop.parts;
     const bool divides = loop.share && !loops.phases.back().bounds();
     if (divides) loops.chunks = loop.share->chunks;
   }
@@ -97,10 +98,10 @@ double RowTimes::ShareOfTime(const Loops& loops, int64_t rows) const {
     share = static_cast<double>(last.RunsFor(rows)) / static_cast<double>(group);
   }
   if (loops.tile > 0) {
-    const int64_t tiles = CeilDiv(rows, loops.tile);
+    const int64_t tiles = CeilDiv(rows * loops.parts, loops.tile);
     const int64_t used = std::clamp<int64_t>(tiles, 1, loops.chunks);
     const auto computed = static_cast<double>(CeilDiv(tiles, used) * used * loops.tile);
-    share = std::min(share, computed / static_cast<double>(loops.rows));
+    share = std::min(share, computed / static_cast<double>(loops.rows * loops.parts));
     iterations = iterations / loops.chunks * used;
   }
   // Whole iterations: one thread may have more of them than another.

@@ -36,8 +36,9 @@ class RowTimes {
   struct Loops {
     std::vector<ir::LoopRows> phases;
     std::vector<int64_t> extents;
-    int64_t rows = 1;    // of all
-    int64_t tile = 0;    // rows that are computed at once; 0: no loop inside of a phase has a limit
+    int64_t rows = 1;   // of all
+    int64_t parts = 1;  // of a row, that tiles count
+    int64_t tile = 0;   // parts that are computed at once; 0: no loop inside of a phase has a limit
     int64_t chunks = 1;  // of the last phase, that divide the tiles
   };
 

@@ -15,13 +15,18 @@ namespace mlc::ir {
 
 namespace {
 
+// The first iteration of a loop that has no rows below the limit.
+ExprRef EndOf(const RowLoop& loop, const ExprRef& limit) {
+  return FloorDiv(limit * loop.parts + (loop.rows - 1 - loop.origin), loop.rows);
+}
+
 // Iterations that have rows below the limit, of loops that follow each other: the last one of them
 // has most where it has any.
 ExprRef NeededUnits(std::span<const RowLoop> loops, const ExprRef& limit) {
   ExprRef needed = Int(0);
   for (const RowLoop& loop : loops) {
     if (!loop.share) continue;
-    needed = Max(needed, FloorDiv(limit + (loop.rows - 1 - loop.origin), loop.rows));
+    needed = Max(needed, EndOf(loop, limit));
   }
   return needed;
 }
@@ -89,18 +94,18 @@ class LoopLimiter {
       loop.begin = Max(cut(rows.share->chunk), Int(rows.begin));
       loop.end = Min(cut(rows.share->chunk + 1), Int(rows.end));
     } else {
-      const ExprRef end = FloorDiv(limit_ + (rows.rows - 1 - rows.origin), rows.rows);
-      loop.end = Min(loop.end, end);
+      loop.end = Min(loop.end, EndOf(rows, limit_));
     }
   }
 
   bool IsOverRows(const For& loop, const RowLoop& rows, IndexRange range) {
     constexpr int64_t kMostIterations = 1 << 16;
-    if (range.most - range.least > kMostIterations) return false;
+    constexpr int64_t kMostParts = 1 << 20;  // times kNoLimit
+    if (range.most - range.least > kMostIterations || rows.parts > kMostParts) return false;
     for (int64_t i = range.least; i <= range.most; ++i) {
       finder_.Set(loop.var, {i, i});
       const std::optional<int64_t> first = finder_.FirstRow(loop.body);
-      if (!first || *first < rows.origin + i * rows.rows) return false;
+      if (!first || *first < (rows.origin + i * rows.rows) / rows.parts) return false;
     }
     return true;
   }

@@ -19,7 +19,8 @@ struct RowShare {
 };
 
 // A serial loop whose iteration i writes results from row origin + i * rows on, and nothing else
-// that is read outside of it.
+// that is read outside of it. Where it goes over parts of rows, it counts those: `rows` and
+// `origin` are parts, of which `parts` make a row.
 struct RowLoop {
   VarId var = -1;
   int64_t rows = 1;
@@ -30,6 +31,7 @@ struct RowLoop {
   // Its own iterations.
   int64_t begin = 0;
   int64_t end = 0;
+  int64_t parts = 1;
 };
 
 // Loops whose rows are not those of the results stay as they are; the kernel itself, if all do.

@@ -217,17 +217,19 @@ void CheckLimits(Rng& rng, Case& c, const target::Target& target, const Config& 
   ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
   std::vector<Bytes> all, first;
   ASSERT_NO_FATAL_FAILURE(RunLowered(c, *lowered, ir::kNoLimit, all));
-  const std::vector<int64_t>& dims = c.workload.graph()[c.workload.outputs()[0]].type.dims;
+  const graph::TensorType& type = c.workload.graph()[c.workload.outputs()[0]].type;
+  const std::vector<int64_t>& dims = type.dims;
+  const int64_t elements = type.NumElements() / dims[0];
   std::vector<int64_t> row_elements;
   for (const Binding& binding : lowered->bindings) {
-    row_elements.push_back(binding.kind == Binding::Kind::kOutput ? dims[1] : 0);
+    row_elements.push_back(binding.kind == Binding::Kind::kOutput ? elements : 0);
   }
   lowered->kernel = ir::LimitLoops(std::move(lowered->kernel), lowered->row_loops, row_elements);
   ASSERT_TRUE(lowered->kernel.Verify().ok()) << lowered->kernel.Verify().ToString();
   for (int i = 0; i < 4; ++i) {
     const auto rows = static_cast<int64_t>(rng.Below(static_cast<uint64_t>(dims[0]) + 1));
     ASSERT_NO_FATAL_FAILURE(RunLowered(c, *lowered, rows, first));
-    const auto bytes = static_cast<size_t>(rows * dims[1] * 4);
+    const auto bytes = static_cast<size_t>(rows * elements * 4);
     EXPECT_EQ(std::memcmp(first[0].data(), all[0].data(), bytes), 0) << rows << " rows";
     const bool is_cut = first[0].size() > 4 && first[0] != all[0];
     cut += is_cut ? 1 : 0;
@@ -263,6 +265,41 @@ TEST(ContractionProperty, ChunksDivideTheRowsThatACallNeeds) {
   }
   EXPECT_GT(cut, 100);
   EXPECT_GT(divided, 30);
+}
+
+// A product of a batch has one row axis for it and the rows in it, with a residual sum.
+TEST(ContractionProperty, TilesEndAtTheBatchesThatACallNeeds) {
+  Rng rng(6103);
+  const Family& family = *FindFamily("contraction");
+  int cut = 0, several = 0;
+  for (int i = 0; i < 60; ++i) {
+    target::Target target = TargetOf(rng);
+    target.cpu().threads = 1 + static_cast<int>(rng.Below(4));
+    const auto text = [](uint64_t n) { return std::to_string(n); };
+    const std::string b = text(2 + rng.Below(6)), m = text(1 + rng.Below(12));
+    const std::string k = text(i % 3 == 0 ? 256 : 8 + rng.Below(40));
+    const std::string n = text(8 + rng.Below(40));
+    const std::string type = " : f32[" + b + "," + m + "," + n + "]\n";
+    const auto workload = graph::Workload::Parse(
+        "workload v1 tolerance=1e-04 {\n  %0 = input() : f32[" + b + "," + m + "," + k +
+        "]\n  %1 = weight() : f32[" + k + "," + n + "]\n  %2 = input()" + type +
+        "  %3 = matmul(%0, %1)" + type + "  %4 = add(%3, %2)" + type + "  return %4\n}\n");
+    ASSERT_TRUE(workload.ok()) << workload.status().ToString();
+    Case c = MakeCase(rng, *workload);
+    const Space space = family.MakeSpace(c.workload, target);
+    int legal = 0;
+    for (int tries = 0; tries < 300 && legal < 4; ++tries) {
+      const Config config =
+          space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
+      if (family.Check(c.workload, target, config) != RejectReason::kNone) continue;
+      ++legal;
+      several += config["k_chunk"] > 0 || config["stage"] > 0 ? 1 : 0;
+      ASSERT_NO_FATAL_FAILURE(CheckLimits(rng, c, target, config, cut));
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(cut, 100);
+  EXPECT_GT(several, 10);
 }
 
 TEST(ContractionProperty, ColumnsOfFewBitsAgreeWithTheReference) {

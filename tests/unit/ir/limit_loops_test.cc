@@ -71,6 +71,25 @@ TEST(LimitLoops, WritesTheRowsBelowTheLimitAndTheRestOfTheirTile) {
   EXPECT_THAT(Interpreted(limited, kNoLimit), Each(1.0F));
 }
 
+// Three runs of 4 elements are a row: a tile may begin in one and end in the next.
+TEST(LimitLoops, TilesOfPartsEndWithTheRowsThatACallNeeds) {
+  const Kernel kernel = Parsed(kTiles);
+  RowLoop loop = {VarOf(kernel, "t"), 2, 0};
+  loop.parts = 3;
+  const int64_t row_elements[] = {0, 12};
+  const Kernel limited = LimitLoops(kernel, {&loop, 1}, row_elements);
+  ASSERT_TRUE(limited.Verify().ok()) << limited.ToText();
+  for (int64_t limit = 0; limit <= 4; ++limit) {
+    const std::array<float, 48> y = Interpreted(limited, limit);
+    const auto written = static_cast<size_t>((3 * limit + 1) / 2 * 8);
+    EXPECT_THAT(std::span(y).first(written), Each(1.0F)) << limit;
+    EXPECT_THAT(std::span(y).subspan(written), Each(7.0F)) << limit;
+  }
+  EXPECT_THAT(Interpreted(limited, kNoLimit), Each(1.0F));
+  loop.parts = 2;
+  EXPECT_EQ(LimitLoops(kernel, {&loop, 1}, row_elements).ToText(), kTiles);
+}
+
 // Rows of 4 elements: two tiles of 3 rows, then four of 2; two chunks. y is the number of the
 // chunk.
 constexpr char kChunks[] = R"(kernel k {

@@ -22,6 +22,20 @@ using ir::Int;
 
 constexpr int64_t kLine = 16;  // elements of a cache line
 
+// Where the row axis stands for several dimensions: its rows behind one index of the outermost one
+// in memory.
+int64_t PartsOfRow(const graph::Workload& workload, const ContractionProblem& problem) {
+  const graph::TensorType& type = workload.graph()[workload.outputs()[0]].type;
+  const std::vector<int64_t> strides = type.EffectiveStrides();
+  int64_t outermost = 1, stride = 0;
+  for (size_t d = 0; d < strides.size(); ++d) {
+    if (type.dims[d] < 2 || strides[d] <= stride) continue;
+    outermost = type.dims[d];
+    stride = strides[d];
+  }
+  return problem.inner.out % outermost == 0 ? problem.inner.out / outermost : 1;
+}
+
 class ContractionLowering {
  public:
   ContractionLowering(const graph::Workload& workload, const ContractionProblem& problem,
@@ -81,7 +95,8 @@ ContractionLowering::ContractionLowering(const graph::Workload& workload,
       bindings_(fused_.bindings()),
       row_buffer_(DeclareRows()),
       columns_(DeclareColumns()),
-      tiles_(problem, plan.inner_rows, plan.outer_rows, builder_),
+      tiles_(problem, plan.inner_rows, plan.outer_rows, builder_, false,
+             problem.flattened ? PartsOfRow(workload, problem) : 1),
       registers_(builder_, tiles_.MaxRows(), plan.vectors, plan.lanes, problem.SumType()),
       packed_(MakePacked()),
       rows_(problem, plan, row_buffer_, tiles_, builder_),

@@ -8,12 +8,13 @@ using ir::ExprRef;
 using ir::Int;
 
 RowTiles::RowTiles(const ContractionProblem& problem, int inner_rows, int outer_rows,
-                   ir::KernelBuilder& builder, bool segments)
+                   ir::KernelBuilder& builder, bool segments, int64_t parts)
     : p_(problem),
       builder_(builder),
       outer_rows_(outer_rows),
       inner_tiles_(TileCount(problem.inner, inner_rows)),
       units_(problem.outer[1].dim >= 0 ? TileCount(problem.outer[1], outer_rows) : inner_tiles_),
+      parts_(parts),
       inner_(MakeSegments(problem.inner, inner_rows)) {
   if (outer_rows > 1 || (segments && problem.outer[1].dim >= 0))
     outer_ = MakeSegments(problem.outer[1], outer_rows);
@@ -29,15 +30,16 @@ void RowTiles::ForSegments(const std::vector<TileSegment>& segments, const ExprR
                            const ExprRef& end, const SegmentBody& body,
                            const std::optional<ir::RowShare>& share) {
   for (const TileSegment& segment : segments) {
-    builder_.For("t", ir::Max(begin, Int(segment.begin)), ir::Min(end, Int(segment.end)), 1,
-                 [&](const ExprRef& t) {
-                   const auto* var = std::get_if<ir::VarRef>(&t->node);
-                   if (p_.outer[1].dim < 0 && (var != nullptr || share)) {
-                     row_loops_.push_back({var == nullptr ? -1 : var->var, segment.rows,
-                                           segment.origin, share, segment.begin, segment.end});
-                   }
-                   body(segment, builder_.Let("at", t * segment.rows + segment.origin));
-                 });
+    builder_.For(
+        "t", ir::Max(begin, Int(segment.begin)), ir::Min(end, Int(segment.end)), 1,
+        [&](const ExprRef& t) {
+          const auto* var = std::get_if<ir::VarRef>(&t->node);
+          if (p_.outer[1].dim < 0 && (var != nullptr || share)) {
+            row_loops_.push_back({var == nullptr ? -1 : var->var, segment.rows, segment.origin,
+                                  share, segment.begin, segment.end, parts_});
+          }
+          body(segment, builder_.Let("at", t * segment.rows + segment.origin));
+        });
   }
 }
 

@@ -39,9 +39,10 @@ struct OuterTaps {
 
 class RowTiles {
  public:
-  // `segments`: tiles of one row of the outer axis are cut into segments, too.
+  // `segments`: tiles of one row of the outer axis are cut into segments, too. `parts`: of the
+  // inner axis, how many make a row of the results.
   RowTiles(const ContractionProblem& problem, int inner_rows, int outer_rows,
-           ir::KernelBuilder& builder, bool segments = false);
+           ir::KernelBuilder& builder, bool segments = false, int64_t parts = 1);
 
   // Rows of the largest tile.
   int MaxRows() const;
@@ -76,6 +77,7 @@ class RowTiles {
   int outer_rows_;
   int64_t inner_tiles_;
   int64_t units_;
+  int64_t parts_;
   std::vector<TileSegment> inner_;
   std::vector<TileSegment> outer_;
   std::vector<ir::RowLoop> row_loops_;
