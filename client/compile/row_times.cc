@@ -7,7 +7,6 @@
 #include "client/compile/choose_kernels.h"
 #include "compiler/backend/backend.h"
 #include "compiler/graph/ranged/step_rows.h"
-#include "compiler/ir/limit_loops.h"
 #include "compiler/package/row_limits.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
 #include "compiler/schedule/space/family.h"
@@ -64,13 +63,12 @@ const RowTimes::Loops& RowTimes::LoopsOf(const graph::Workload& workload,
   const auto [entry, is_new] = loops_.try_emplace({workload.digest(), choice.config.ToText()});
   Loops& loops = entry->second;
   if (!is_new || schedule::IsUserKernel(choice.config)) return loops;
-  Result<schedule::LoweredKernel> lowered = schedule::LowerConfig(workload, target_, choice.config);
+  Result<schedule::LoweredKernel> lowered = package::LowerLimited(workload, target_, choice.config);
   if (!lowered.ok()) return loops;  // the build says why
   package::TaskKernel kernel;
   kernel.lowered = *std::move(lowered);
   const std::vector<int64_t> row_elements = package::RowElementsOf(workload, kernel);
-  const ir::Kernel limited =
-      ir::LimitLoops(kernel.lowered.kernel, kernel.lowered.row_loops, row_elements);
+  const ir::Kernel& limited = kernel.lowered.kernel;
   loops.phases = ir::StoredRows(limited, row_elements);
   loops.extents = codegen::LayoutOf(limited).phase_extents;
   const graph::TensorType& type = workload.graph()[workload.outputs()[0]].type;
@@ -80,10 +78,24 @@ const RowTimes::Loops& RowTimes::LoopsOf(const graph::Workload& workload,
   for (const ir::RowLoop& loop : kernel.lowered.row_loops) {
     loops.tile = std::max(loops.tile, loop.rows);
     loops.parts = loop.parts;
+    if (loop.most > 0) loops.ends.push_back(loop.most);
     const bool divides = loop.share && !loops.phases.back().bounds();
     if (divides) loops.chunks = loop.share->chunks;
   }
   return loops;
+}
+
+int64_t RowTimes::RowsOfTiles(const Loops& loops, int64_t rows) {
+  const int64_t needed = rows * loops.parts;
+  const int64_t tiles = CeilDiv(needed, loops.tile);
+  const int64_t used = std::clamp<int64_t>(tiles, 1, loops.chunks);
+  if (used > 1) return CeilDiv(tiles, used) * used * loops.tile;
+  const int64_t whole = needed / loops.tile * loops.tile;
+  int64_t last = needed > whole ? loops.tile : 0;
+  for (const int64_t end : loops.ends) {
+    if (end >= needed - whole) last = std::min(last, end);
+  }
+  return whole + last;
 }
 
 // Of the time of all rows; 1 if no loop has a bound. The last phase is what takes the time.
@@ -100,7 +112,7 @@ double RowTimes::ShareOfTime(const Loops& loops, int64_t rows) const {
   if (loops.tile > 0) {
     const int64_t tiles = CeilDiv(rows * loops.parts, loops.tile);
     const int64_t used = std::clamp<int64_t>(tiles, 1, loops.chunks);
-    const auto computed = static_cast<double>(CeilDiv(tiles, used) * used * loops.tile);
+    const auto computed = static_cast<double>(RowsOfTiles(loops, rows));
     share = std::min(share, computed / static_cast<double>(loops.rows * loops.parts));
     iterations = iterations / loops.chunks * used;
   }

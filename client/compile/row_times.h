@@ -39,11 +39,14 @@ class RowTimes {
     int64_t rows = 1;   // of all
     int64_t parts = 1;  // of a row, that tiles count
     int64_t tile = 0;   // parts that are computed at once; 0: no loop inside of a phase has a limit
-    int64_t chunks = 1;  // of the last phase, that divide the tiles
+    std::vector<int64_t> ends;  // of smaller last tiles
+    int64_t chunks = 1;         // of the last phase, that divide the tiles
   };
 
   const Loops& LoopsOf(const graph::Workload& workload, const package::Choice& choice);
   double ShareOfTime(const Loops& loops, int64_t rows) const;
+  // Of the tiles of the chunk that computes most.
+  static int64_t RowsOfTiles(const Loops& loops, int64_t rows);
   std::optional<double> Estimated(const graph::Workload& workload,
                                   const package::Choice& choice) const;
 

@@ -15,9 +15,11 @@ namespace mlc::ir {
 
 namespace {
 
-// The first iteration of a loop that has no rows below the limit.
-ExprRef EndOf(const RowLoop& loop, const ExprRef& limit) {
-  return FloorDiv(limit * loop.parts + (loop.rows - 1 - loop.origin), loop.rows);
+// The first iteration of a loop that has no more than `above` rows below the limit.
+ExprRef EndOf(const RowLoop& loop, const ExprRef& limit, int64_t above) {
+  ExprRef rows = limit * loop.parts;
+  if (loop.total > 0) rows = Min(rows, Int(loop.total));
+  return FloorDiv(rows + (loop.rows - 1 - loop.origin - above), loop.rows);
 }
 
 // Iterations that have rows below the limit, of loops that follow each other: the last one of them
@@ -25,8 +27,8 @@ ExprRef EndOf(const RowLoop& loop, const ExprRef& limit) {
 ExprRef NeededUnits(std::span<const RowLoop> loops, const ExprRef& limit) {
   ExprRef needed = Int(0);
   for (const RowLoop& loop : loops) {
-    if (!loop.share) continue;
-    needed = Max(needed, EndOf(loop, limit));
+    if (!loop.share || loop.above > 0) continue;
+    needed = Max(needed, EndOf(loop, limit, 0));
   }
   return needed;
 }
@@ -93,9 +95,11 @@ class LoopLimiter {
       };
       loop.begin = Max(cut(rows.share->chunk), Int(rows.begin));
       loop.end = Min(cut(rows.share->chunk + 1), Int(rows.end));
+      if (rows.above > 0) loop.end = Min(loop.end, EndOf(rows, limit_, rows.above));
     } else {
-      loop.end = Min(loop.end, EndOf(rows, limit_));
+      loop.end = Min(loop.end, EndOf(rows, limit_, rows.above));
     }
+    if (rows.most > 0) loop.begin = Max(loop.begin, EndOf(rows, limit_, rows.most));
   }
 
   bool IsOverRows(const For& loop, const RowLoop& rows, IndexRange range) {
@@ -143,7 +147,9 @@ Kernel LimitLoops(Kernel kernel, std::span<const RowLoop> loops,
     std::vector<StmtRef> phases;
     for (const StmtRef& phase : kernel.phases) phases.push_back(limiter.Rewrite(phase));
     if (limiter.limited() == 0) return kernel;
-    if (divides && limiter.limited() != loops.size()) continue;
+    const bool all = limiter.limited() == loops.size();
+    if (divides && !all) continue;
+    if (!all && std::ranges::any_of(loops, &RowLoop::needs_limit)) return kernel;
     limited.phases = std::move(phases);
     break;
   }

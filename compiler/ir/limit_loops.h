@@ -32,10 +32,20 @@ struct RowLoop {
   int64_t begin = 0;
   int64_t end = 0;
   int64_t parts = 1;
+  // Where several loops share the iterations, by how many of its rows an iteration needs: this one
+  // runs those that need more than `above`, and at most `most` of them; 0: however many.
+  int64_t above = 0;
+  int64_t most = 0;
+  // Rows of the results, which the iterations themselves may exceed; 0: they do not.
+  int64_t total = 0;
+
+  // Without a limit the kernel would run iterations several times, or beyond the results.
+  bool needs_limit() const { return above > 0 || most > 0 || total > 0; }
 };
 
 // Loops whose rows are not those of the results stay as they are; the kernel itself, if all do.
-// Where all loops are over rows, chunks divide the iterations that a call needs evenly.
+// Where all loops are over rows, chunks divide the iterations that a call needs evenly. Where not
+// all are, and one needs a limit, the kernel that is returned has none: it is not to be run.
 // `row_elements`: as StoredRows (stored_rows.h) takes them.
 Kernel LimitLoops(Kernel kernel, std::span<const RowLoop> loops,
                   std::span<const int64_t> row_elements);

@@ -85,7 +85,7 @@ class LibraryWriter {
   Status MakeKernels(std::span<const Choice> choices) {
     kernels_ =
         MLC_TRY(LowerKernels(program_, choices, target_, options_.name, work_.path().string()));
-    LimitKernels(program_, plans_.plans, kernels_);
+    MLC_TRY(LimitKernels(program_, plans_.plans, choices, target_, kernels_));
     std::vector<const schedule::LoweredKernel*> lowered(program_.tasks.size());
     std::vector<const schedule::LoweredKernel*> substitutes(program_.tasks.size());
     for (const TaskKernel& kernel : kernels_) {

@@ -1,10 +1,10 @@
 #include "compiler/package/row_limits.h"
 
 #include <set>
+#include <string>
 #include <utility>
 
 #include "compiler/graph/ranged/step_rows.h"
-#include "compiler/ir/limit_loops.h"
 
 namespace mlc::package {
 
@@ -19,8 +19,19 @@ std::vector<int64_t> RowElementsOf(const graph::Workload& workload, const TaskKe
   return row_elements;
 }
 
-void LimitKernels(const graph::Program& program, std::span<const Plan> plans,
-                  std::vector<TaskKernel>& kernels) {
+Result<schedule::LoweredKernel> LowerLimited(const graph::Workload& workload,
+                                             const target::Target& target,
+                                             const schedule::Config& config) {
+  std::vector<int64_t> row_elements;
+  for (const graph::ValueId id : workload.outputs()) {
+    row_elements.push_back(graph::RowElements(workload.graph()[id].type));
+  }
+  return schedule::LowerLimited(workload, target, config, row_elements);
+}
+
+Status LimitKernels(const graph::Program& program, std::span<const Plan> plans,
+                    std::span<const Choice> choices, const target::Target& target,
+                    std::vector<TaskKernel>& kernels) {
   std::set<int> tasks;
   for (const Plan& plan : plans) {
     for (size_t s = 0; s < plan.rows.size(); ++s) {
@@ -30,11 +41,13 @@ void LimitKernels(const graph::Program& program, std::span<const Plan> plans,
   }
   for (TaskKernel& kernel : kernels) {
     if (!tasks.contains(kernel.task) || !kernel.device.launches.empty()) continue;
-    const graph::Workload& workload = program.tasks[static_cast<size_t>(kernel.task)].workload;
-    const std::vector<int64_t> row_elements = RowElementsOf(workload, kernel);
-    kernel.lowered.kernel =
-        ir::LimitLoops(std::move(kernel.lowered.kernel), kernel.lowered.row_loops, row_elements);
+    const auto task = static_cast<size_t>(kernel.task);
+    std::string name = std::move(kernel.lowered.kernel.name);
+    kernel.lowered =
+        MLC_TRY(LowerLimited(program.tasks[task].workload, target, choices[task].config));
+    kernel.lowered.kernel.name = std::move(name);
   }
+  return {};
 }
 
 }  // namespace mlc::package

@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "compiler/backend/backend.h"
+#include "compiler/ir/limit_loops.h"
 #include "compiler/schedule/space/check_config.h"
 #include "compiler/schedule/space/family.h"
 
@@ -92,6 +95,26 @@ Result<LoweredKernel> LowerConfig(const graph::Workload& workload, const target:
                                   const Config& config) {
   const std::unique_ptr<const Problem> problem = MLC_TRY(OpenFor(workload, target, config));
   return problem->Lower(config);
+}
+
+Result<LoweredKernel> LowerLimited(const graph::Workload& workload, const target::Target& target,
+                                   const Config& config, std::span<const int64_t> row_elements) {
+  const std::unique_ptr<const Problem> problem = MLC_TRY(OpenFor(workload, target, config));
+  const auto limit = [&](LoweredKernel lowered) {
+    std::vector<int64_t> of_params;
+    for (const Binding& binding : lowered.bindings) {
+      const bool is_output = binding.kind == Binding::Kind::kOutput;
+      of_params.push_back(is_output ? row_elements[static_cast<size_t>(binding.index)] : 0);
+    }
+    lowered.kernel = ir::LimitLoops(std::move(lowered.kernel), lowered.row_loops, of_params);
+    return lowered;
+  };
+  LoweredKernel for_rows = limit(MLC_TRY(problem->LowerForRows(config)));
+  if (for_rows.kernel.limit >= 0 ||
+      std::ranges::none_of(for_rows.row_loops, &ir::RowLoop::needs_limit)) {
+    return for_rows;
+  }
+  return limit(MLC_TRY(problem->Lower(config)));
 }
 
 }  // namespace mlc::schedule

@@ -94,6 +94,9 @@ class Problem {
   virtual Config Default() const = 0;
   // REQUIRES Check() == kNone; an error is a bug of the family and names it.
   virtual Result<LoweredKernel> Lower(const Config& config) const = 0;
+  // The same, to be limited (ir::LimitLoops): runs for a part of the rows do little beyond them. If
+  // a loop needs its limit and has none, Lower is to be called instead.
+  virtual Result<LoweredKernel> LowerForRows(const Config& config) const { return Lower(config); }
 };
 
 class Family {
@@ -129,5 +132,9 @@ std::vector<const Family*> FamiliesFor(const graph::Workload& workload,
 // Finds the family, rejects an unknown family or another version, checks and lowers the config.
 Result<LoweredKernel> LowerConfig(const graph::Workload& workload, const target::Target& target,
                                   const Config& config);
+// The same with a limit (ir::LimitLoops) wherever it has loops for one. `row_elements`: by output
+// of the workload.
+Result<LoweredKernel> LowerLimited(const graph::Workload& workload, const target::Target& target,
+                                   const Config& config, std::span<const int64_t> row_elements);
 
 }  // namespace mlc::schedule

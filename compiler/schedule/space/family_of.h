@@ -33,6 +33,11 @@ class FamilyOf : public Family {
                          const target::Target& target) const = 0;
   virtual Result<LoweredKernel> Lower(const graph::Workload& workload, const P& problem,
                                       const target::Target& target, const Config& config) const = 0;
+  virtual Result<LoweredKernel> LowerForRows(const graph::Workload& workload, const P& problem,
+                                             const target::Target& target,
+                                             const Config& config) const {
+    return Lower(workload, problem, target, config);
+  }
 
  private:
   class Opened final : public Problem {
@@ -50,6 +55,9 @@ class FamilyOf : public Family {
     Config Default() const override { return family_.Default(workload_, problem_, target_); }
     Result<LoweredKernel> Lower(const Config& config) const override {
       return family_.Lower(workload_, problem_, target_, config);
+    }
+    Result<LoweredKernel> LowerForRows(const Config& config) const override {
+      return family_.LowerForRows(workload_, problem_, target_, config);
     }
 
    private:

@@ -209,6 +209,20 @@ TEST(ContractionProperty, LoweredConfigsAgreeWithTheReference) {
   }
 }
 
+// How far the rows of a workload's outputs, along their first axis, lie apart; 0: there are none.
+int64_t ElementsOfRows(const graph::Workload& workload) {
+  const graph::TensorType& first = workload.graph()[workload.outputs()[0]].type;
+  for (const graph::ValueId id : workload.outputs()) {
+    const graph::TensorType& type = workload.graph()[id].type;
+    const std::vector<int64_t> strides = type.EffectiveStrides();
+    int64_t reach = 1;
+    for (size_t d = 1; d < strides.size(); ++d) reach += (type.dims[d] - 1) * strides[d];
+    const bool alike = type.dims == first.dims && strides == first.EffectiveStrides();
+    if (!alike || type.dims[0] < 2 || reach > strides[0]) return 0;
+  }
+  return first.EffectiveStrides()[0];
+}
+
 // Of the first rows alone, whose tiles the chunks divide anew, each has the bits that all rows
 // have.
 void CheckLimits(Rng& rng, Case& c, const target::Target& target, const Config& config, int& cut) {
@@ -217,89 +231,87 @@ void CheckLimits(Rng& rng, Case& c, const target::Target& target, const Config& 
   ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
   std::vector<Bytes> all, first;
   ASSERT_NO_FATAL_FAILURE(RunLowered(c, *lowered, ir::kNoLimit, all));
-  const graph::TensorType& type = c.workload.graph()[c.workload.outputs()[0]].type;
-  const std::vector<int64_t>& dims = type.dims;
-  const int64_t elements = type.NumElements() / dims[0];
-  std::vector<int64_t> row_elements;
-  for (const Binding& binding : lowered->bindings) {
-    row_elements.push_back(binding.kind == Binding::Kind::kOutput ? elements : 0);
-  }
-  lowered->kernel = ir::LimitLoops(std::move(lowered->kernel), lowered->row_loops, row_elements);
+  const int64_t elements = ElementsOfRows(c.workload);
+  const std::vector<int64_t> row_elements(c.workload.outputs().size(), elements);
+  lowered = LowerLimited(c.workload, target, config, row_elements);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
   ASSERT_TRUE(lowered->kernel.Verify().ok()) << lowered->kernel.Verify().ToString();
-  for (int i = 0; i < 4; ++i) {
-    const auto rows = static_cast<int64_t>(rng.Below(static_cast<uint64_t>(dims[0]) + 1));
-    ASSERT_NO_FATAL_FAILURE(RunLowered(c, *lowered, rows, first));
-    const auto bytes = static_cast<size_t>(rows * elements * 4);
-    EXPECT_EQ(std::memcmp(first[0].data(), all[0].data(), bytes), 0) << rows << " rows";
-    const bool is_cut = first[0].size() > 4 && first[0] != all[0];
-    cut += is_cut ? 1 : 0;
-  }
-}
-
-TEST(ContractionProperty, ChunksDivideTheRowsThatACallNeeds) {
-  Rng rng(6102);
-  const Family& family = *FindFamily("contraction");
-  int cut = 0, divided = 0;
-  for (int i = 0; i < 60; ++i) {
-    target::Target target = TargetOf(rng);
-    target.cpu().threads = 1 + static_cast<int>(rng.Below(4));
-    const std::string m = std::to_string(1 + rng.Below(70)), k = std::to_string(8 + rng.Below(40));
-    const std::string n = std::to_string(16 * (1 + rng.Below(3)));
-    const auto workload = graph::Workload::Parse(
-        "workload v1 tolerance=1e-04 {\n  %0 = input() : f32[" + m + "," + k +
-        "]\n  %1 = weight() : f32[" + k + "," + n + "]\n  %2 = matmul(%0, %1) : f32[" + m + "," +
-        n + "]\n  return %2\n}\n");
-    ASSERT_TRUE(workload.ok()) << workload.status().ToString();
-    Case c = MakeCase(rng, *workload);
-    const Space space = family.MakeSpace(c.workload, target);
-    int legal = 0;
-    for (int tries = 0; tries < 300 && legal < 3; ++tries) {
-      const Config config =
-          space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
-      if (family.Check(c.workload, target, config) != RejectReason::kNone) continue;
-      ++legal;
-      divided += config["row_chunks"] > 1 ? 1 : 0;
-      ASSERT_NO_FATAL_FAILURE(CheckLimits(rng, c, target, config, cut));
-      if (::testing::Test::HasFailure()) return;
+  const graph::TensorType& type = c.workload.graph()[c.workload.outputs()[0]].type;
+  for (int i = 0; i < 5; ++i) {
+    const auto rows = static_cast<int64_t>(rng.Below(static_cast<uint64_t>(type.dims[0]) + 1));
+    const int64_t limit = i == 0 ? ir::kNoLimit : rows;
+    ASSERT_NO_FATAL_FAILURE(RunLowered(c, *lowered, limit, first));
+    EXPECT_TRUE(i > 0 || first == all);
+    for (size_t o = 0; o < first.size(); ++o) {
+      const size_t bytes = static_cast<size_t>(rows * elements) * first[o].size() /
+                           static_cast<size_t>(type.dims[0] * elements);
+      EXPECT_EQ(std::memcmp(first[o].data(), all[o].data(), std::min(bytes, first[o].size())), 0)
+          << rows << " rows";
     }
+    cut += first[0].size() > 4 && first[0] != all[0] ? 1 : 0;
   }
-  EXPECT_GT(cut, 100);
-  EXPECT_GT(divided, 30);
 }
 
-// A product of a batch has one row axis for it and the rows in it, with a residual sum.
-TEST(ContractionProperty, TilesEndAtTheBatchesThatACallNeeds) {
-  Rng rng(6103);
+// Of three legal configs; calls `met` with each. How often a run did less than all.
+template <typename Met>
+int CheckLimitsOf(Rng& rng, const target::Target& target, graph::Workload workload,
+                  const Met& met) {
   const Family& family = *FindFamily("contraction");
-  int cut = 0, several = 0;
-  for (int i = 0; i < 60; ++i) {
+  Case c = MakeCase(rng, std::move(workload));
+  const Space space = family.MakeSpace(c.workload, target);
+  int legal = 0, cut = 0;
+  for (int tries = 0; tries < 300 && legal < 3; ++tries) {
+    const Config config =
+        space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
+    if (family.Check(c.workload, target, config) != RejectReason::kNone) continue;
+    ++legal;
+    met(config);
+    CheckLimits(rng, c, target, config, cut);
+    if (::testing::Test::HasFailure()) break;
+  }
+  return cut;
+}
+
+// The rows of a product of a batch are those of all its matrices. A third is deep enough for
+// passes.
+TEST(ContractionProperty, TilesEndAtTheRowsThatACallNeeds) {
+  Rng rng(6102);
+  int cut = 0, divided = 0, passes = 0;
+  for (int i = 0; i < 120 && !HasFailure(); ++i) {
     target::Target target = TargetOf(rng);
     target.cpu().threads = 1 + static_cast<int>(rng.Below(4));
     const auto text = [](uint64_t n) { return std::to_string(n); };
-    const std::string b = text(2 + rng.Below(6)), m = text(1 + rng.Below(12));
-    const std::string k = text(i % 3 == 0 ? 256 : 8 + rng.Below(40));
-    const std::string n = text(8 + rng.Below(40));
-    const std::string type = " : f32[" + b + "," + m + "," + n + "]\n";
+    const std::string rows = i % 2 == 0 ? text(2 + rng.Below(70))
+                                        : text(2 + rng.Below(6)) + "," + text(1 + rng.Below(12));
+    const std::string k = text(i % 3 == 0 ? 256 : 8 + rng.Below(40)), n = text(8 + rng.Below(40));
+    const std::string type = " : f32[" + rows + "," + n + "]\n";
     const auto workload = graph::Workload::Parse(
-        "workload v1 tolerance=1e-04 {\n  %0 = input() : f32[" + b + "," + m + "," + k +
+        "workload v1 tolerance=1e-04 {\n  %0 = input() : f32[" + rows + "," + k +
         "]\n  %1 = weight() : f32[" + k + "," + n + "]\n  %2 = input()" + type +
         "  %3 = matmul(%0, %1)" + type + "  %4 = add(%3, %2)" + type + "  return %4\n}\n");
     ASSERT_TRUE(workload.ok()) << workload.status().ToString();
-    Case c = MakeCase(rng, *workload);
-    const Space space = family.MakeSpace(c.workload, target);
-    int legal = 0;
-    for (int tries = 0; tries < 300 && legal < 4; ++tries) {
-      const Config config =
-          space.At(static_cast<int64_t>(rng.Below(static_cast<uint64_t>(space.NumPoints()))));
-      if (family.Check(c.workload, target, config) != RejectReason::kNone) continue;
-      ++legal;
-      several += config["k_chunk"] > 0 || config["stage"] > 0 ? 1 : 0;
-      ASSERT_NO_FATAL_FAILURE(CheckLimits(rng, c, target, config, cut));
-      if (::testing::Test::HasFailure()) return;
-    }
+    cut += CheckLimitsOf(rng, target, *workload, [&](const Config& config) {
+      divided += config["row_chunks"] > 1 ? 1 : 0;
+      passes += config["k_chunk"] > 0 || config["stage"] > 0 ? 1 : 0;
+    });
   }
-  EXPECT_GT(cut, 100);
-  EXPECT_GT(several, 10);
+  EXPECT_GT(cut, 200);
+  EXPECT_GT(divided, 60);
+  EXPECT_GT(passes, 20);
+}
+
+TEST(ContractionProperty, AnyContractionComputesTheRowsThatACallNeeds) {
+  Rng rng(6104);
+  int cut = 0, checked = 0;
+  for (int i = 0; i < 400 && !HasFailure(); ++i) {
+    const target::Target target = TargetOf(rng);
+    graph::Workload workload = i % 4 == 0 ? RandomDeepContraction(rng) : RandomContraction(rng);
+    const bool accepts = FindFamily("contraction")->Accepts(workload, target);
+    if (!accepts || ElementsOfRows(workload) == 0) continue;
+    cut += CheckLimitsOf(rng, target, std::move(workload), [&](const Config&) { ++checked; });
+  }
+  EXPECT_GT(checked, 200);
+  EXPECT_GT(cut, 50);
 }
 
 TEST(ContractionProperty, ColumnsOfFewBitsAgreeWithTheReference) {

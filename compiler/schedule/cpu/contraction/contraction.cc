@@ -195,4 +195,11 @@ Result<LoweredKernel> ContractionFamily::Lower(const graph::Workload& workload,
   return LowerContraction(workload, problem, MakePlan(problem, target, config));
 }
 
+Result<LoweredKernel> ContractionFamily::LowerForRows(const graph::Workload& workload,
+                                                      const ContractionProblem& problem,
+                                                      const target::Target& target,
+                                                      const Config& config) const {
+  return LowerContraction(workload, problem, MakePlan(problem, target, config), true);
+}
+
 }  // namespace mlc::schedule

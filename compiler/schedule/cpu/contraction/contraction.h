@@ -40,6 +40,10 @@ class ContractionFamily final : public FamilyOf<ContractionProblem> {
                  const target::Target& target) const override;
   Result<LoweredKernel> Lower(const graph::Workload& workload, const ContractionProblem& problem,
                               const target::Target& target, const Config& config) const override;
+  Result<LoweredKernel> LowerForRows(const graph::Workload& workload,
+                                     const ContractionProblem& problem,
+                                     const target::Target& target,
+                                     const Config& config) const override;
 };
 
 // Parts of the family, declared for its tests.

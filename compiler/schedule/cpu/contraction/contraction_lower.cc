@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cpu/contraction/contraction_chunk.h"
 #include "compiler/schedule/cpu/contraction/contraction_pack.h"
 #include "compiler/schedule/cpu/contraction/contraction_packed.h"
@@ -21,6 +22,25 @@ using ir::ExprRef;
 using ir::Int;
 
 constexpr int64_t kLine = 16;  // elements of a cache line
+constexpr int kChains = 8;     // sums that a tile needs to be worth a size of its own
+
+// Whether a row of the tiles is one row of each output, and all that is in it.
+bool HasRowsOfOutputs(const graph::Workload& workload, const ContractionProblem& problem) {
+  const RowAxis& axis = problem.inner;
+  if (problem.flattened || problem.Rows() != axis.out || problem.Batches() != 1 ||
+      problem.outer[1].dim >= 0 || !axis.Trivial() || axis.out < 2) {
+    return false;
+  }
+  return std::ranges::all_of(workload.outputs(), [&](graph::ValueId id) {
+    const graph::TensorType& type = workload.graph()[id].type;
+    const std::vector<int64_t> strides = type.EffectiveStrides();
+    const auto dim = static_cast<size_t>(axis.dim);
+    for (size_t d = 0; d < strides.size(); ++d) {
+      if (d != dim && type.dims[d] > 1 && strides[d] >= strides[dim]) return false;
+    }
+    return type.dims[dim] == axis.out;
+  });
+}
 
 // Where the row axis stands for several dimensions: its rows behind one index of the outermost one
 // in memory.
@@ -41,6 +61,8 @@ class ContractionLowering {
   ContractionLowering(const graph::Workload& workload, const ContractionProblem& problem,
                       const ContractionPlan& plan);
 
+  // Tiles of fewer rows end a run for a part of them.
+  void EndAtLimit() { tiles_.EndAtLimit(static_cast<int>(CeilDiv(kChains, plan_.vectors))); }
   LoweredKernel Run();
 
  private:
@@ -294,8 +316,10 @@ void ContractionLowering::EmitTaps(const RowTile& tile, const OuterTaps& outer, 
 }  // namespace
 
 LoweredKernel LowerContraction(const graph::Workload& workload, const ContractionProblem& problem,
-                               const ContractionPlan& plan) {
-  return ContractionLowering(workload, problem, plan).Run();
+                               const ContractionPlan& plan, bool for_rows) {
+  ContractionLowering lowering(workload, problem, plan);
+  if (for_rows && HasRowsOfOutputs(workload, problem)) lowering.EndAtLimit();
+  return lowering.Run();
 }
 
 }  // namespace mlc::schedule

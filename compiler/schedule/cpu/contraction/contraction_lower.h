@@ -7,7 +7,8 @@
 
 namespace mlc::schedule {
 
+// `for_rows`: as Problem::LowerForRows says.
 LoweredKernel LowerContraction(const graph::Workload& workload, const ContractionProblem& problem,
-                               const ContractionPlan& plan);
+                               const ContractionPlan& plan, bool for_rows = false);
 
 }  // namespace mlc::schedule

@@ -20,6 +20,18 @@ RowTiles::RowTiles(const ContractionProblem& problem, int inner_rows, int outer_
     outer_ = MakeSegments(problem.outer[1], outer_rows);
 }
 
+// Each about half as large as the one before. One is the last tile of all rows: a larger one would
+// go beyond them.
+void RowTiles::EndAtLimit(int least) {
+  const int largest = inner_.front().rows;
+  const auto last = static_cast<int>(p_.inner.out % largest);
+  for (int rows = largest; rows > 0;) {
+    ends_.push_back({0, inner_tiles_, rows, 0, {{0, 1, 0, rows}}});
+    const int half = (rows + 1) / 2 < rows && (rows + 1) / 2 >= least ? (rows + 1) / 2 : 0;
+    rows = last < rows ? std::max(half, last) : half;
+  }
+}
+
 int RowTiles::MaxRows() const {
   int rows = 0;
   for (const TileSegment& s : inner_) rows = std::max(rows, s.rows);
@@ -43,6 +55,21 @@ void RowTiles::ForSegments(const std::vector<TileSegment>& segments, const ExprR
   }
 }
 
+void RowTiles::ForEnds(const ExprRef& begin, const ExprRef& end, const SegmentBody& body,
+                       const std::optional<ir::RowShare>& share) {
+  const int64_t rows = ends_.front().rows;
+  for (size_t i = 0; i < ends_.size(); ++i) {
+    const int64_t above = i + 1 < ends_.size() ? ends_[i + 1].rows : 0;
+    const int64_t most = i > 0 ? ends_[i].rows : 0;
+    builder_.For("t", begin, end, 1, [&](const ExprRef& t) {
+      const ir::VarId var = std::get<ir::VarRef>(t->node).var;
+      row_loops_.push_back(
+          {var, rows, 0, share, 0, inner_tiles_, parts_, above, most, p_.inner.out});
+      body(ends_[i], builder_.Let("at", t * rows));
+    });
+  }
+}
+
 void RowTiles::ForEach(const ExprRef& chunk, int64_t chunks,
                        const std::function<void(const RowTile&)>& body) {
   const ExprRef begin = ir::FloorDiv(chunk * units_, chunks);
@@ -59,7 +86,9 @@ void RowTiles::ForEach(const ExprRef& chunk, int64_t chunks,
     const auto along = [&](const TileSegment& inner, const ExprRef& at) {
       body({nullptr, &inner, Int(0), at});
     };
-    ForSegments(inner_, begin, end, along, share);
+    if (ends_.empty()) return ForSegments(inner_, begin, end, along, share);
+    // A loop of one iteration would be none.
+    ForEnds(begin, chunks == 1 ? Int(std::max<int64_t>(units_, 2)) : end, along, share);
   } else if (!outer_.empty()) {
     ForSegments(outer_, begin, end,
                 [&](const TileSegment& outer, const ExprRef& at) { across(&outer, at); });

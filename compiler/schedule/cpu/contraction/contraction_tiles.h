@@ -44,6 +44,10 @@ class RowTiles {
   RowTiles(const ContractionProblem& problem, int inner_rows, int outer_rows,
            ir::KernelBuilder& builder, bool segments = false, int64_t parts = 1);
 
+  // For a kernel that runs for a part of the rows: all tiles are as large as the largest, and the
+  // last one that a run needs is one of fewer rows, down to about `least`. REQUIRES: rows along one
+  // axis, with one tap. Only ir::LimitLoops makes it a kernel.
+  void EndAtLimit(int least);
   // Rows of the largest tile.
   int MaxRows() const;
   // The units that chunks divide: tiles of the outer axis, else of the inner one.
@@ -70,6 +74,9 @@ class RowTiles {
   void ForSegments(const std::vector<TileSegment>& segments, const ir::ExprRef& begin,
                    const ir::ExprRef& end, const SegmentBody& body,
                    const std::optional<ir::RowShare>& share = std::nullopt);
+  // As ForSegments, after EndAtLimit.
+  void ForEnds(const ir::ExprRef& begin, const ir::ExprRef& end, const SegmentBody& body,
+               const std::optional<ir::RowShare>& share);
   OuterTaps Clamped(const RowAxis& axis, const ir::ExprRef& at) const;
 
   const ContractionProblem& p_;
@@ -80,6 +87,7 @@ class RowTiles {
   int64_t parts_;
   std::vector<TileSegment> inner_;
   std::vector<TileSegment> outer_;
+  std::vector<TileSegment> ends_;  // of EndAtLimit: the tile, then those of fewer rows, descending
   std::vector<ir::RowLoop> row_loops_;
 };
 
