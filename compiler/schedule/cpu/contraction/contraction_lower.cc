@@ -21,8 +21,9 @@ namespace {
 using ir::ExprRef;
 using ir::Int;
 
-constexpr int64_t kLine = 16;  // elements of a cache line
-constexpr int kChains = 8;     // sums that a tile needs to be worth a size of its own
+constexpr int64_t kLine = 16;     // elements of a cache line
+constexpr int64_t kFewRows = 32;  // that fetch the next panel where a run may have few
+constexpr int kChains = 8;        // sums that a tile needs to be worth a size of its own
 
 // Whether a row of the tiles is one row of each output, and all that is in it.
 bool HasRowsOfOutputs(const graph::Workload& workload, const ContractionProblem& problem) {
@@ -62,7 +63,10 @@ class ContractionLowering {
                       const ContractionPlan& plan);
 
   // Tiles of fewer rows end a run for a part of them.
-  void EndAtLimit() { tiles_.EndAtLimit(static_cast<int>(CeilDiv(kChains, plan_.vectors))); }
+  void EndAtLimit() {
+    tiles_.EndAtLimit(static_cast<int>(CeilDiv(kChains, plan_.vectors)));
+    fetching_rows_ = std::min(fetching_rows_, kFewRows * plan_.row_chunks);
+  }
   LoweredKernel Run();
 
  private:
@@ -101,6 +105,7 @@ class ContractionLowering {
   ContractionRows rows_;
   PartialSums sums_;
   ContractionStore store_;
+  int64_t fetching_rows_;   // of all chunks, among which the next panel is divided
   ContractionChunk chunk_;  // the current one
   ExprRef first_panel_;     // its first panel
   ExprRef next_panel_;      // what the current tile prefetches of the next panel, at its first step
@@ -123,7 +128,8 @@ ContractionLowering::ContractionLowering(const graph::Workload& workload,
       packed_(MakePacked()),
       rows_(problem, plan, row_buffer_, tiles_, builder_),
       sums_(problem, plan, registers_, builder_),
-      store_(workload, problem, plan, fused_, registers_, builder_) {}
+      store_(workload, problem, plan, fused_, registers_, builder_),
+      fetching_rows_(problem.outer[1].out * problem.inner.out) {}
 
 // Weights that only the anchor reads are replaced by their packed form, and rows by words.
 std::vector<int> ContractionLowering::Without() const {
@@ -213,7 +219,7 @@ void ContractionLowering::EmitPass(const ExprRef& pass) {
 
 // Lines of the next panel that an iteration of k prefetches: the tile's share of it by its rows.
 int ContractionLowering::PrefetchLines(const RowTile& tile) const {
-  const int64_t rows = (p_.outer[1].out * p_.inner.out + plan_.row_chunks - 1) / plan_.row_chunks;
+  const int64_t rows = CeilDiv(fetching_rows_, plan_.row_chunks);
   const int64_t lines = Unroll() * plan_.panel_width() / kLine * tile.rows();
   return static_cast<int>((lines + rows - 1) / rows);
 }
@@ -225,8 +231,9 @@ void ContractionLowering::LocateNextPanel(const RowTile& tile, const ExprRef& ne
   const ExprRef chunk_start =
       ir::FloorDiv(chunk_.row_chunk * units, plan_.row_chunks) * (rows / units);
   const int64_t depth = p_.Taps() * plan_.pass_depth(p_);
-  const ExprRef step = ir::FloorDiv(
-      ir::Max(Int(0), RowOf(p_, tile) - chunk_start) * (depth * plan_.row_chunks), rows);
+  ExprRef step = ir::FloorDiv(
+      ir::Max(Int(0), RowOf(p_, tile) - chunk_start) * (depth * plan_.row_chunks), fetching_rows_);
+  if (fetching_rows_ < rows) step = ir::Min(step, Int(depth));  // later tiles have nothing to fetch
   next_panel_ = builder_.Let("next", next_panel + step * plan_.panel_width());
 }
 
