@@ -67,8 +67,8 @@ run_preset() {
     fi
   fi
   if [[ $within ]]; then
-    # The tests themselves take up to six minutes (TSan's, on two cores).
-    local seconds=$((within * 60 - SECONDS - 400))
+    # The tests themselves take up to nine minutes (TSan's, on two cores).
+    local seconds=$((within * 60 - SECONDS - 540))
     left=(timeout "$((seconds > 1 ? seconds : 1))")
   fi
   "${left[@]}" "$root/deploy/setup.sh" "$preset:$targets" || code=$?
