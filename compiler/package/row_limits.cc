@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/graph/ranged/step_rows.h"
+#include "compiler/package/packaging.h"
 
 namespace mlc::package {
 
@@ -46,6 +47,7 @@ Status LimitKernels(const graph::Program& program, std::span<const Plan> plans,
     kernel.lowered =
         MLC_TRY(LowerLimited(program.tasks[task].workload, target, choices[task].config));
     kernel.lowered.kernel.name = std::move(name);
+    MLC_TRY(PackagingOf(target).complete(kernel, target));
   }
   return {};
 }
