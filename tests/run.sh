@@ -67,7 +67,7 @@ run_preset() {
     fi
   fi
   if [[ $within ]]; then
-    # The tests themselves take up to nine minutes (TSan's, on two cores).
+    # For the tests themselves: TSan's keep two cores busy for five minutes, and wait for others.
     local seconds=$((within * 60 - SECONDS - 540))
     left=(timeout "$((seconds > 1 ? seconds : 1))")
   fi
