@@ -34,26 +34,21 @@ enum {
   MLC_CUDA_NO_DEVICE = 100,
   MLC_CUDA_NO_BINARY_FOR_GPU = 209,
   MLC_CUDA_UNSUPPORTED_PTX_VERSION = 222,
-  MLC_CUDA_NOT_READY = 600,
   MLC_CUDA_ILLEGAL_ADDRESS = 700
 };
 
-/* For event_create, stream_create, stream_begin_capture, func_set_attribute, func_get_attribute. */
+/* For event_create, stream_create, stream_begin_capture, func_set_attribute. */
 enum {
   MLC_CUDA_EVENT_TIMING = 0,
   MLC_CUDA_EVENT_NO_TIMING = 2,
   MLC_CUDA_STREAM_NON_BLOCKING = 1,
   MLC_CUDA_CAPTURE_THREAD_LOCAL = 1,
   MLC_CUDA_CAPTURE_RELAXED = 2,
-  MLC_CUDA_FUNC_STATIC_BLOCK_BYTES = 1,
-  MLC_CUDA_FUNC_LOCAL_BYTES = 3,
-  MLC_CUDA_FUNC_REGISTERS = 4,
   MLC_CUDA_FUNC_MAX_BLOCK_BYTES = 8
 };
 
 /* Launch attributes: id and a value of 64 bytes, of which these use the first words. */
 enum {
-  MLC_CUDA_ATTRIBUTE_CLUSTER = 4,                   /* words 0..2: x, y, z */
   MLC_CUDA_ATTRIBUTE_PROGRAMMATIC_SERIALIZATION = 6 /* word 0: 1 */
 };
 typedef struct mlc_cu_launch_attribute {
@@ -96,10 +91,8 @@ typedef struct mlc_cuda {
   int (*primary_ctx_retain)(mlc_cu_context* context, mlc_cu_device device);
   int (*primary_ctx_release)(mlc_cu_device device);
   int (*ctx_set_current)(mlc_cu_context context);
-  int (*ctx_get_current)(mlc_cu_context* context);
   int (*ctx_push_current)(mlc_cu_context context);
   int (*ctx_pop_current)(mlc_cu_context* context);
-  int (*ctx_get_device)(mlc_cu_device* device);
   int (*ctx_synchronize)(void);
   int (*library_load_data)(mlc_cu_library* library, const void* image, int* jit_options,
                            void** jit_values, unsigned jit_count, int* options, void** values,
@@ -107,25 +100,20 @@ typedef struct mlc_cuda {
   int (*library_unload)(mlc_cu_library library);
   int (*library_get_kernel)(mlc_cu_kernel* kernel, mlc_cu_library library, const char* name);
   int (*kernel_get_function)(mlc_cu_function* function, mlc_cu_kernel kernel); /* this context's */
-  int (*func_get_attribute)(int* value, int attribute, mlc_cu_function function);
   int (*func_set_attribute)(mlc_cu_function function, int attribute, int value);
-  int (*occupancy)(int* blocks, mlc_cu_function function, int threads, size_t block_bytes);
   int (*launch_kernel_ex)(const mlc_cu_launch_config* config, mlc_cu_function function,
                           void** parameters, void** extra);
   int (*mem_alloc)(mlc_cu_ptr* address, size_t bytes);
   int (*mem_free)(mlc_cu_ptr address);
-  int (*mem_get_info)(size_t* free_bytes, size_t* total_bytes);
   int (*mem_alloc_host)(void** memory, size_t bytes); /* pinned */
   int (*mem_free_host)(void* memory);
   int (*memcpy_htod_async)(mlc_cu_ptr to, const void* from, size_t bytes, mlc_cu_stream stream);
   int (*memcpy_dtoh_async)(void* to, mlc_cu_ptr from, size_t bytes, mlc_cu_stream stream);
   int (*memcpy_dtod_async)(mlc_cu_ptr to, mlc_cu_ptr from, size_t bytes, mlc_cu_stream stream);
   int (*memset_d8_async)(mlc_cu_ptr to, unsigned char value, size_t count, mlc_cu_stream stream);
-  int (*memset_d32_async)(mlc_cu_ptr to, unsigned value, size_t count, mlc_cu_stream stream);
   int (*stream_create)(mlc_cu_stream* stream, unsigned flags);
   int (*stream_destroy)(mlc_cu_stream stream);
   int (*stream_synchronize)(mlc_cu_stream stream);
-  int (*stream_query)(mlc_cu_stream stream);
   int (*stream_wait_event)(mlc_cu_stream stream, mlc_cu_event event, unsigned flags);
   int (*stream_begin_capture)(mlc_cu_stream stream, int mode);
   int (*stream_end_capture)(mlc_cu_stream stream, mlc_cu_graph* graph);
@@ -134,7 +122,6 @@ typedef struct mlc_cuda {
   int (*event_destroy)(mlc_cu_event event);
   int (*event_record)(mlc_cu_event event, mlc_cu_stream stream);
   int (*event_synchronize)(mlc_cu_event event);
-  int (*event_query)(mlc_cu_event event);
   int (*event_elapsed_time)(float* milliseconds, mlc_cu_event start, mlc_cu_event end);
   int (*graph_instantiate)(mlc_cu_graph_exec* exec, mlc_cu_graph graph, unsigned long long flags);
   int (*graph_exec_update)(mlc_cu_graph_exec exec, mlc_cu_graph graph, mlc_cu_graph_update* info);

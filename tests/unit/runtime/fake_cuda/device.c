@@ -100,10 +100,6 @@ int cuCtxSetCurrent(mlc_cu_context context) {
   (void)context;
   return 0;
 }
-int cuCtxGetCurrent(mlc_cu_context* context) {
-  *context = NULL;
-  return 0;
-}
 int cuCtxPushCurrent_v2(mlc_cu_context context) {
   (void)context;
   ++context_depth;
@@ -112,9 +108,5 @@ int cuCtxPushCurrent_v2(mlc_cu_context context) {
 int cuCtxPopCurrent_v2(mlc_cu_context* context) {
   *context = NULL;
   return --context_depth < 0 ? 201 : 0;
-}
-int cuCtxGetDevice(mlc_cu_device* device) {
-  *device = 0;
-  return 0;
 }
 int cuCtxSynchronize(void) { return 0; }

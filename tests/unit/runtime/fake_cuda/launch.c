@@ -53,20 +53,9 @@ int cuKernelGetFunction(mlc_cu_function* function, mlc_cu_kernel kernel) {
   *function = (mlc_cu_function)(void*)kernel;
   return 0;
 }
-int cuFuncGetAttribute(int* value, int attribute, mlc_cu_function function) {
-  (void)attribute, (void)function;
-  *value = 0;
-  return 0;
-}
 int cuFuncSetAttribute(mlc_cu_function function, int attribute, int value) {
   fake_note("attribute %s %d=%d\n", ((const struct CUkern_st*)(void*)function)->name, attribute,
             value);
-  return 0;
-}
-int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, mlc_cu_function function, int threads,
-                                                size_t bytes) {
-  (void)function, (void)threads, (void)bytes;
-  *blocks = 1;
   return 0;
 }
 

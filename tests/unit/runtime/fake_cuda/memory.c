@@ -20,10 +20,6 @@ int cuMemFree_v2(mlc_cu_ptr address) {
   --fake_held;
   return 0;
 }
-int cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
-  *free_bytes = *total = (size_t)1 << 34;
-  return 0;
-}
 int cuMemAllocHost_v2(void** memory, size_t bytes) {
   const int result = fake_failure("cuMemAllocHost");
   if (result != 0) return result;
@@ -56,10 +52,5 @@ int cuMemcpyDtoDAsync_v2(mlc_cu_ptr to, mlc_cu_ptr from, size_t bytes, mlc_cu_st
 int cuMemsetD8Async(mlc_cu_ptr to, unsigned char value, size_t count, mlc_cu_stream stream) {
   (void)stream;
   memset((void*)(uintptr_t)to, value, count);
-  return 0;
-}
-int cuMemsetD32Async(mlc_cu_ptr to, unsigned value, size_t count, mlc_cu_stream stream) {
-  (void)stream;
-  for (size_t i = 0; i < count; ++i) ((unsigned*)(uintptr_t)to)[i] = value;
   return 0;
 }

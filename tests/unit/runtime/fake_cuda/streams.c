@@ -18,10 +18,6 @@ int cuStreamSynchronize(mlc_cu_stream stream) {
   (void)stream;
   return fake_failure("cuStreamSynchronize");
 }
-int cuStreamQuery(mlc_cu_stream stream) {
-  (void)stream;
-  return 0;
-}
 int cuStreamWaitEvent(mlc_cu_stream stream, mlc_cu_event event, unsigned flags) {
   (void)stream, (void)event, (void)flags;
   fake_note("wait\n");
@@ -44,10 +40,6 @@ int cuEventRecord(mlc_cu_event event, mlc_cu_stream stream) {
   return 0;
 }
 int cuEventSynchronize(mlc_cu_event event) {
-  (void)event;
-  return 0;
-}
-int cuEventQuery(mlc_cu_event event) {
   (void)event;
   return 0;
 }

@@ -129,7 +129,6 @@ int cuCtxGetCurrent(void** context) {
 }
 int cuCtxPushCurrent_v2(void* context) { return context == NULL; }
 int cuCtxPopCurrent_v2(void** context) { return cuCtxGetCurrent(context); }
-int cuCtxGetDevice(int* device) { return cuDeviceGet(device, 0); }
 int cuCtxSynchronize(void) { return sticky; }
 
 int cuLibraryLoadData(void** library, const void* image, void* a, void* b, unsigned c, void* d,
@@ -157,19 +156,9 @@ int cuKernelGetFunction(void** function, void* kernel) {
   *function = kernel;
   return 0;
 }
-int cuFuncGetAttribute(int* value, int attribute, void* function) {
-  (void)attribute, (void)function;
-  *value = 0;
-  return 0;
-}
 int cuFuncSetAttribute(fake_function* function, int attribute, int value) {
   if (attribute == MLC_CUDA_FUNC_MAX_BLOCK_BYTES) function->block_bytes = value;
   return value < 0;
-}
-int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* f, int threads, size_t bytes) {
-  (void)f, (void)threads, (void)bytes;
-  *blocks = 1;
-  return 0;
 }
 
 static void flood(void) {
@@ -257,10 +246,6 @@ int cuMemFree_v2(uint64_t address) {
   free((void*)(uintptr_t)address);
   return 0;
 }
-int cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
-  *free_bytes = *total = (size_t)8 << 30;
-  return 0;
-}
 int cuMemAllocHost_v2(void** memory, size_t bytes) {
   *memory = malloc(bytes);
   return *memory == NULL ? 2 : 0;
@@ -288,11 +273,6 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t count, void* stream
   memset((void*)(uintptr_t)to, value, count);
   return sticky;
 }
-int cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void* stream) {
-  (void)stream;
-  for (size_t i = 0; i < count; ++i) ((unsigned*)(uintptr_t)to)[i] = value;
-  return sticky;
-}
 int cuStreamCreate(void** stream, unsigned flags) {
   (void)flags;
   *stream = &now;
@@ -303,7 +283,6 @@ int cuStreamSynchronize(void* stream) {
   leave_card();
   return stream == NULL ? 1 : sticky;
 }
-int cuStreamQuery(void* stream) { return cuStreamSynchronize(stream); }
 int cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
   (void)event, (void)flags;
   return stream == NULL;
@@ -326,7 +305,6 @@ int cuEventCreate(void** event, unsigned flags) {
 int cuEventDestroy_v2(void* event) { return event == NULL; }
 int cuEventRecord(void* event, void* stream) { return event == NULL || stream == NULL; }
 int cuEventSynchronize(void* event) { return event == NULL; }
-int cuEventQuery(void* event) { return event == NULL; }
 int cuEventElapsedTime(float* ms, void* start, void* end) {
   (void)start, (void)end;
   *ms = 2.5F;
