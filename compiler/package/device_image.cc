@@ -48,12 +48,14 @@ struct Code {
 Result<int64_t> AddKernels(ImageBuilder& builder, std::span<const TaskKernel* const> kernels,
                            const target::Target& target, Code code) {
   std::vector<mlc_device_kernel> rows;
-  std::vector<int64_t> launches, binaries, texts;
+  std::vector<int64_t> launches, maps, binaries, texts;
   for (const TaskKernel* kernel : kernels) {
     mlc_device_kernel row = {};
     row.launch_count = static_cast<int64_t>(kernel->device.launches.size());
+    row.map_count = static_cast<int64_t>(kernel->device.tensor_maps.size());
     rows.push_back(row);
     launches.push_back(AddLaunches(builder, *kernel, target));
+    maps.push_back(builder.AddTable(kernel->device.tensor_maps));
     const auto add = [&](bool wanted, const std::string& path) -> Result<int64_t> {
       if (!wanted || path.empty()) return -1;
       return builder.AddBlob(MLC_TRY(ReadFile(path)));
@@ -66,6 +68,9 @@ Result<int64_t> AddKernels(ImageBuilder& builder, std::span<const TaskKernel* co
     const int64_t at = table + static_cast<int64_t>(i * sizeof(mlc_device_kernel));
     const auto member = [at](size_t offset) { return at + static_cast<int64_t>(offset); };
     builder.PointToTable(member(offsetof(mlc_device_kernel, launches)), launches[i]);
+    if (rows[i].map_count > 0) {
+      builder.PointToTable(member(offsetof(mlc_device_kernel, maps)), maps[i]);
+    }
     if (binaries[i] >= 0) {
       builder.PointToText(member(offsetof(mlc_device_kernel, binary)), binaries[i]);
     }

@@ -36,6 +36,7 @@ static const entry entries[] = {
     {"cuKernelGetFunction", offsetof(mlc_cuda, kernel_get_function)},
     {"cuFuncSetAttribute", offsetof(mlc_cuda, func_set_attribute)},
     {"cuLaunchKernelEx", offsetof(mlc_cuda, launch_kernel_ex)},
+    {"cuTensorMapEncodeTiled", offsetof(mlc_cuda, tensor_map_encode_tiled)},
     {"cuMemAlloc_v2", offsetof(mlc_cuda, mem_alloc)},
     {"cuMemFree_v2", offsetof(mlc_cuda, mem_free)},
     {"cuMemAllocHost_v2", offsetof(mlc_cuda, mem_alloc_host)},

@@ -27,6 +27,8 @@ typedef struct CUgraph_st* mlc_cu_graph;
 typedef struct CUgraphExec_st* mlc_cu_graph_exec;
 typedef struct CUgraphNode_st* mlc_cu_graph_node;
 
+struct mlc_cu_tensor_map; /* tensor_map.h */
+
 /* Codes that callers tell apart. */
 enum {
   MLC_CUDA_SUCCESS = 0,
@@ -103,6 +105,10 @@ typedef struct mlc_cuda {
   int (*func_set_attribute)(mlc_cu_function function, int attribute, int value);
   int (*launch_kernel_ex)(const mlc_cu_launch_config* config, mlc_cu_function function,
                           void** parameters, void** extra);
+  int (*tensor_map_encode_tiled)(struct mlc_cu_tensor_map* map, int type, uint32_t rank,
+                                 void* address, const uint64_t* sizes, const uint64_t* pitches,
+                                 const uint32_t* box, const uint32_t* steps, int interleave,
+                                 int swizzle, int promotion, int fill);
   int (*mem_alloc)(mlc_cu_ptr* address, size_t bytes);
   int (*mem_free)(mlc_cu_ptr address);
   int (*mem_alloc_host)(void** memory, size_t bytes); /* pinned */

@@ -150,8 +150,8 @@ static void Remember(mlc_device_session* session) {
 }
 
 static int LaunchEach(mlc_device_session* session, mlc_cu_stream stream) {
-  mlc_device_bind(session, &session->asked);
-  return mlc_device_launch_all(session, stream);
+  const int result = mlc_device_bind(session, &session->asked);
+  return result != MLC_CUDA_SUCCESS ? result : mlc_device_launch_all(session, stream);
 }
 
 /* Addresses that come twice get a graph. The first time the kernels are launched one by one: a
@@ -352,7 +352,7 @@ mlc_status mlc_device_run_profiled(mlc_session* session, const void* const* inpu
   result = CreateEvents(held, events, 2);
   if (result == MLC_CUDA_SUCCESS) result = Follow(held, held->stream);
   if (result == MLC_CUDA_SUCCESS) result = SendInputs(held, inputs);
-  mlc_device_bind(held, &held->own);
+  if (result == MLC_CUDA_SUCCESS) result = mlc_device_bind(held, &held->own);
   const int32_t steps = held->model->image->base.step_count;
   for (int32_t s = 0; s < steps && result == MLC_CUDA_SUCCESS; ++s) {
     result = TimeStep(held, s, events, &step_ns[s]);

@@ -1,4 +1,4 @@
-/* A session on a GPU: its memory, the arguments of every launch, and the graph of a run. */
+/* A session on a GPU: its memory, its launches, and the graph of a run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,28 +56,13 @@ const char* mlc_device_session_error(const mlc_session* session) {
   return session == NULL ? "" : ((const mlc_device_session*)(const void*)session)->error;
 }
 
-/* Sets every argument that stays the same over all runs. */
+/* Sets every address that stays the same over all runs. */
 static void BindFixed(mlc_device_session* session) {
   const mlc_device_model* model = session->model;
   const mlc_image* image = &model->image->base;
   const mlc_cu_ptr scratch = session->memory + (mlc_cu_ptr)mlc_device_aligned(image->arena_bytes);
   const mlc_cu_ptr counters = scratch + (mlc_cu_ptr)mlc_device_aligned(image->workspace_bytes);
-  mlc_cu_ptr* next = session->arguments;
-  for (int32_t s = 0; s < image->step_count; ++s) {
-    const mlc_step* step = &image->steps[s];
-    for (int32_t i = 0; i < step->operand_count; ++i, ++next) {
-      const mlc_operand* operand = &step->operands[i];
-      if (operand->kind == MLC_AT_ARENA) *next = session->memory + (mlc_cu_ptr)operand->byte_offset;
-      if (operand->kind == MLC_AT_WEIGHTS) {
-        *next = model->weights + (mlc_cu_ptr)operand->byte_offset;
-      }
-    }
-    *next++ = scratch;
-    *next++ = counters;
-  }
-  for (int32_t i = 0; i < image->operand_count; ++i) {
-    session->parameters[i] = &session->arguments[i];
-  }
+  mlc_device_fix_arguments(session, scratch, counters);
   mlc_cu_ptr port = counters + (mlc_cu_ptr)mlc_device_aligned(model->image->counter_bytes);
   for (int32_t i = 0; i < mlc_device_port_count(model); ++i) {
     session->own_ports[i] = mlc_device_own_port(model, i);
@@ -90,39 +75,21 @@ static void BindFixed(mlc_device_session* session) {
   }
 }
 
-void mlc_device_bind(mlc_device_session* session, const mlc_device_binding* binding) {
-  const mlc_image* image = &session->model->image->base;
-  mlc_cu_ptr* next = session->arguments;
-  for (int32_t s = 0; s < image->step_count; ++s) {
-    const mlc_step* step = &image->steps[s];
-    for (int32_t i = 0; i < step->operand_count; ++i, ++next) {
-      const mlc_operand* operand = &step->operands[i];
-      const int32_t outputs = operand->kind == MLC_AT_OUTPUT ? image->input_count : 0;
-      if (operand->kind == MLC_AT_INPUT || operand->kind == MLC_AT_OUTPUT) {
-        *next = binding->ports[outputs + operand->index] + (mlc_cu_ptr)operand->byte_offset;
-      }
-    }
-    next += 2;
-  }
-}
-
 int mlc_device_launch_step(mlc_device_session* session, mlc_cu_stream stream, int32_t step,
                            int first) {
   const mlc_device_model* model = session->model;
   const mlc_device_image* image = model->image;
-  int64_t at = 0;
-  for (int32_t s = 0; s < step; ++s) at += image->base.steps[s].operand_count + 2;
   const int32_t k = image->step_kernels[step];
   const mlc_device_kernel* kernel = &image->kernels[k];
   const mlc_step* row = &image->base.steps[step];
-  const mlc_cu_ptr* buffers = session->arguments + at;
+  const mlc_cu_ptr* buffers = session->steps[step].arguments;
   const int64_t done = row->copied >= 0 && buffers[row->copied] == buffers[row->copy];
   for (int64_t i = done; i < kernel->launch_count; ++i) {
     const mlc_device_launch* launch = &kernel->launches[i];
     const int programmatic = launch->awaits != 0 && !(first && i == done);
     const int result = mlc_cuda_launch(&model->cuda, model->functions[model->first_function[k] + i],
                                        launch->grid, launch->block, launch->block_bytes, stream,
-                                       session->parameters + at, programmatic);
+                                       session->steps[step].parameters, programmatic);
     if (result != MLC_CUDA_SUCCESS) return result;
   }
   return MLC_CUDA_SUCCESS;
@@ -149,9 +116,9 @@ static int CaptureLaunches(mlc_device_session* session, mlc_cu_graph* graph) {
 
 mlc_status mlc_device_capture(mlc_device_session* session, mlc_device_binding* binding) {
   const mlc_cuda* cuda = &session->model->cuda;
-  mlc_device_bind(session, binding);
   mlc_cu_graph graph = NULL;
-  int result = CaptureLaunches(session, &graph);
+  int result = mlc_device_bind(session, binding);
+  if (result == MLC_CUDA_SUCCESS) result = CaptureLaunches(session, &graph);
   mlc_cu_graph_update info = {0, NULL, NULL};
   if (result == MLC_CUDA_SUCCESS && binding->exec != NULL &&
       cuda->graph_exec_update(binding->exec, graph, &info) != MLC_CUDA_SUCCESS) {
@@ -170,15 +137,11 @@ mlc_status mlc_device_capture(mlc_device_session* session, mlc_device_binding* b
 static mlc_status AllocateTables(mlc_device_session* session) {
   const mlc_device_model* model = session->model;
   const size_t ports = (size_t)mlc_device_port_count(model);
-  const size_t arguments = (size_t)model->image->base.operand_count;
-  session->arguments = calloc(arguments + 1, sizeof(mlc_cu_ptr));
-  session->parameters = calloc(arguments + 1, sizeof(void*));
   session->own.ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
   session->asked.ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
   session->own_ports = calloc(ports + 1, sizeof(int32_t));
-  int all = session->own_ports != NULL && session->arguments != NULL &&
-            session->parameters != NULL && session->own.ports != NULL &&
-            session->asked.ports != NULL;
+  int all = mlc_device_hold_arguments(session) && session->own_ports != NULL &&
+            session->own.ports != NULL && session->asked.ports != NULL;
   for (int i = 0; i < MLC_DEVICE_CALLERS; ++i) {
     session->callers[i].ports = calloc(ports + 1, sizeof(mlc_cu_ptr));
     all = all && session->callers[i].ports != NULL;
@@ -253,8 +216,7 @@ void mlc_device_destroy_session(mlc_session* session) {
     if (held->memory != 0) cuda->mem_free(held->memory);
     mlc_device_leave(held->model);
   }
-  free(held->arguments);
-  free(held->parameters);
+  mlc_device_free_arguments(held);
   free(held->own.ports);
   free(held->own_ports);
   free(held->asked.ports);

@@ -33,6 +33,18 @@ typedef struct mlc_device_binding {
   uint64_t last_use; /* 0: the addresses are of no run */
 } mlc_device_binding;
 
+/* A map that launches take. */
+typedef struct mlc_device_map {
+  mlc_cu_tensor_map encoded;
+  mlc_cu_ptr address; /* that it is encoded for; 0: for none yet */
+} mlc_device_map;
+
+typedef struct mlc_device_step {
+  mlc_cu_ptr* arguments;
+  mlc_device_map* maps;
+  void** parameters;
+} mlc_device_step;
+
 typedef struct mlc_device_session {
   const mlc_device_model* model;
   mlc_cu_stream stream;
@@ -41,7 +53,9 @@ typedef struct mlc_device_session {
   int has_run;
   mlc_cu_ptr memory;      /* arena, scratch, counters, ports */
   mlc_cu_ptr* arguments;  /* of all steps: operands, scratch, counters */
-  void** parameters;      /* their addresses, as launches take them */
+  mlc_device_map* maps;   /* of all steps, for these arguments */
+  void** parameters;      /* of each step: where its arguments and its maps are */
+  mlc_device_step* steps; /* where each one's begin among these */
   char* pinned;           /* one place a port, for host buffers */
   mlc_device_binding own; /* ports in the session's memory */
   int32_t* own_ports;     /* mlc_device_own_port of each */
@@ -77,7 +91,13 @@ int mlc_device_launch_step(mlc_device_session* session, mlc_cu_stream stream, in
                            int first);
 /* Puts the launches of a whole run on a stream, with the arguments as they are set. */
 int mlc_device_launch_all(mlc_device_session* session, mlc_cu_stream stream);
-/* Sets the arguments that are ports. */
-void mlc_device_bind(mlc_device_session* session, const mlc_device_binding* binding);
+/* The tables of arguments; 0 without memory for them. */
+int mlc_device_hold_arguments(mlc_device_session* session);
+void mlc_device_free_arguments(mlc_device_session* session);
+/* Sets the arguments that stay the same over all runs. */
+void mlc_device_fix_arguments(mlc_device_session* session, mlc_cu_ptr scratch, mlc_cu_ptr counters);
+/* Sets those that are ports, and encodes the maps whose matrices have moved. The driver's result.
+ */
+int mlc_device_bind(mlc_device_session* session, const mlc_device_binding* binding);
 
 #endif

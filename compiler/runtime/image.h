@@ -6,6 +6,7 @@
 #include "compiler/runtime/abi.h"
 #include "compiler/runtime/cuda_driver.h"
 #include "compiler/runtime/model.h"
+#include "compiler/runtime/tensor_map.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -90,12 +91,15 @@ typedef struct mlc_device_launch {
   uint32_t awaits;      /* waits by itself for the launches before it: may begin early */
 } mlc_device_launch;
 
-/* The code of one task. Its functions take the operands, then scratch, then counters. */
+/* The code of one task. Its functions take the operands, then scratch, then counters; those that
+   copy tensors take all of the maps behind them. */
 typedef struct mlc_device_kernel {
   const void* binary;   /* for one architecture; null in tables for newer ones */
   const char* portable; /* as text, for newer ones; null when there is none */
   const mlc_device_launch* launches;
   int64_t launch_count;
+  const mlc_tensor_map* maps; /* of the arguments before them */
+  int64_t map_count;
 } mlc_device_kernel;
 
 /* A library for GPUs. Steps have no phases; their shared scratch is in the GPU's memory. */

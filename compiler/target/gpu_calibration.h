@@ -89,7 +89,7 @@ struct GpuRoleCalibration {
   double step_latency;     // two barriers of a step,
   double lone_step;        // and a product that nothing overlaps
   double memory_latency;   // of a copy to shared memory
-  double start;            // tensor maps, the first copies, the last stores
+  double start;            // the first copies, the last stores
   double pair;             // what a pair of blocks waits for each other
   double end;              // of a tile,
   double outputs;          // and outputs per cycle,
@@ -108,7 +108,7 @@ struct GpuRoleAttentionCalibration {
   double ordered;       // the same where weights take longer and groups take turns,
   double turn_latency;  // and of each turn
   double step_latency;  // of a tile of keys: barriers and reductions
-  double start;         // tensor maps, the first copies, the last stores
+  double start;         // the first copies, the last stores
   double tile_end;      // of a tile of queries: its first scores, its results,
   double late_queries;  // and its copies, where they wait for the tile before
 };

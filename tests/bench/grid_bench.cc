@@ -23,6 +23,7 @@
 #include "costmodel/default_config.h"
 #include "tests/bench/gpu_trials.h"
 #include "tests/bench/least_estimates.h"
+#include "tests/bench/printed_maps.h"
 #include "worker/local_trial.h"
 
 namespace mlc {
@@ -115,6 +116,7 @@ Result<json> Printed(const graph::Workload& workload, const target::Target& targ
               {"block_bytes", launch.block_bytes},
               {"scratch_bytes", source.workspace_bytes},
               {"counter_bytes", source.counter_bytes},
+              {"maps", bench::MapNumbers(source)},
               {"parameters", parameters}};
 }
 

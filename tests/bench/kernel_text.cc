@@ -2,7 +2,7 @@
 // themselves. Reads the workload from the standard input. Usage:
 //   kernel_text defaults < WORKLOAD        the default config of each family, the chosen one first
 //   kernel_text configs FAMILY < WORKLOAD  all legal configs of the family
-//   kernel_text print CONFIG < WORKLOAD    CUDA C++, its launch in the first line
+//   kernel_text print CONFIG < WORKLOAD    CUDA C++, its launch in the first two lines
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -14,6 +14,7 @@
 #include "compiler/schedule/space/family.h"
 #include "costmodel/analytic.h"
 #include "costmodel/default_config.h"
+#include "tests/bench/printed_maps.h"
 
 namespace mlc {
 namespace {
@@ -67,7 +68,7 @@ Status Print(const graph::Workload& workload, const target::Target& target,
     const bool operand = binding.kind == schedule::Binding::Kind::kOperand;
     printf(" %d", operand ? binding.index : -1);
   }
-  printf("\n%s\n", source.text.c_str());
+  printf("\n%s\n%s\n", bench::MapLine(source).c_str(), source.text.c_str());
   return {};
 }
 

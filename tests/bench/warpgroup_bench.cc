@@ -16,6 +16,7 @@
 #include "compiler/schedule/space/family.h"
 #include "tests/bench/gpu_trials.h"
 #include "tests/bench/least_estimates.h"
+#include "tests/bench/printed_maps.h"
 #include "worker/local_trial.h"
 
 namespace mlc {
@@ -138,10 +139,11 @@ Status Text(const std::string& name, const std::string& text) {
         const schedule::LoweredKernel lowered = MLC_TRY(family->Lower(workload, target, config));
         const codegen::CudaSource source = MLC_TRY(codegen::PrintCuda(lowered.kernel, target));
         const codegen::CudaLaunch& launch = source.launches.front();
-        printf("// %s blocks of %s threads and %lld bytes; scratch %lld bytes\n%s\n",
+        printf("// %s blocks of %s threads and %lld bytes; scratch %lld bytes\n%s\n%s\n",
                launch.grid.ToText().c_str(), launch.block.ToText().c_str(),
                static_cast<long long>(launch.block_bytes),
-               static_cast<long long>(source.workspace_bytes), source.text.c_str());
+               static_cast<long long>(source.workspace_bytes), bench::MapLine(source).c_str(),
+               source.text.c_str());
         return {};
       });
 }

@@ -59,17 +59,24 @@ class GpuStatements : public ::testing::Test {
     }
     std::vector<mlc_cu_ptr> addresses;
     for (const DeviceMemory& each : memory) addresses.push_back(each.address());
-    MLC_TRY(Launch(source.launches.front(), *code, addresses));
+    std::vector<mlc_cu_tensor_map> maps;
+    for (const mlc_tensor_map& map : source.tensor_maps) {
+      MLC_TRY(device_->Check(mlc_cuda_encode_tensor_map(&device_->cuda(), &map, addresses.data(),
+                                                        &maps.emplace_back()),
+                             "encoding a tensor map"));
+    }
+    MLC_TRY(Launch(source.launches.front(), *code, addresses, maps));
     MLC_TRY(device_->Synchronize("the kernel"));
     return device_->Download(c.bytes().data(), addresses[2],
                              static_cast<int64_t>(c.bytes().size()));
   }
 
   Status Launch(const codegen::CudaLaunch& launch, DeviceCode& code,
-                std::vector<mlc_cu_ptr>& addresses) {
+                std::vector<mlc_cu_ptr>& addresses, std::vector<mlc_cu_tensor_map>& maps) {
     const mlc_cu_function function = MLC_TRY(code.Function(launch.function, launch.block_bytes));
     std::vector<void*> parameters;
     for (mlc_cu_ptr& address : addresses) parameters.push_back(&address);
+    for (mlc_cu_tensor_map& map : maps) parameters.push_back(&map);
     return device_->Check(
         mlc_cuda_launch(&device_->cuda(), function, codegen::ForDriver(launch.grid),
                         codegen::ForDriver(launch.block), static_cast<uint32_t>(launch.block_bytes),

@@ -295,7 +295,7 @@ MAX_HEADER, MAX_SOURCE, MAX_FUNCTION = 150, 400, 60
 LONG_FILES = {
     "compiler/graph/graph.h": 182,
     "compiler/ir/ir.h": 247,
-    "compiler/runtime/cuda_driver.h": 180,
+    "compiler/runtime/cuda_driver.h": 173,
 }
 # By file: its longest function.
 LONG_FUNCTIONS = {

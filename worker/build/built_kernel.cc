@@ -47,6 +47,26 @@ target::Dim3 GetDim3(ByteReader& in) {
   return extent;
 }
 
+void Put(ByteWriter& out, const mlc_tensor_map& map) {
+  for (const int64_t n : {map.byte_offset, map.depth, map.rows, map.pitch_bytes}) out.Put(n);
+  for (const int32_t n :
+       {map.argument, map.type, map.box_depth, map.box_rows, map.swizzle, map.promotion}) {
+    out.Put(n);
+  }
+}
+
+mlc_tensor_map GetTensorMap(ByteReader& in) {
+  mlc_tensor_map map = {};
+  for (int64_t* n : {&map.byte_offset, &map.depth, &map.rows, &map.pitch_bytes}) {
+    *n = in.Get<int64_t>();
+  }
+  for (int32_t* n :
+       {&map.argument, &map.type, &map.box_depth, &map.box_rows, &map.swizzle, &map.promotion}) {
+    *n = in.Get<int32_t>();
+  }
+  return map;
+}
+
 void Put(ByteWriter& out, const DevicePart& device) {
   out.PutText(device.image);
   out.Put<uint64_t>(device.launches.size());
@@ -58,6 +78,8 @@ void Put(ByteWriter& out, const DevicePart& device) {
   }
   out.Put(device.workspace_bytes);
   out.Put(device.counter_bytes);
+  out.Put<uint64_t>(device.tensor_maps.size());
+  for (const mlc_tensor_map& map : device.tensor_maps) Put(out, map);
 }
 
 DevicePart GetDevicePart(ByteReader& in) {
@@ -72,16 +94,21 @@ DevicePart GetDevicePart(ByteReader& in) {
   }
   device.workspace_bytes = in.Get<int64_t>();
   device.counter_bytes = in.Get<int64_t>();
+  device.tensor_maps.resize(in.GetCount(sizeof(mlc_tensor_map)));
+  for (mlc_tensor_map& map : device.tensor_maps) map = GetTensorMap(in);
   return device;
 }
 
-// What no device could launch, or no memory hold.
-bool Sane(const DevicePart& device) {
+// What no device could launch, or no memory hold; or a map of what is no argument.
+bool Sane(const DevicePart& device, size_t arguments) {
   constexpr int64_t kMaxBytes = int64_t{1} << 40;
   const auto sane_bytes = [](int64_t bytes) { return bytes >= 0 && bytes < kMaxBytes; };
   for (const codegen::CudaLaunch& launch : device.launches) {
     if (!target::CheckLaunch(launch.grid, launch.block).ok()) return false;
     if (launch.block_bytes < 0 || launch.block_bytes > (1 << 24)) return false;
+  }
+  for (const mlc_tensor_map& map : device.tensor_maps) {
+    if (map.argument < 0 || static_cast<size_t>(map.argument) >= arguments) return false;
   }
   return !device.launches.empty() && sane_bytes(device.workspace_bytes) &&
          sane_bytes(device.counter_bytes);
@@ -97,7 +124,7 @@ bool Fits(const BuiltKernel& built, const graph::Workload& workload) {
                                                          : built.preparations.size();
     if (binding.kind > Kind::kPrepared || !within(binding.index, count)) return false;
   }
-  if (built.device && !Sane(*built.device)) return false;
+  if (built.device && !Sane(*built.device, built.bindings.size() + 2)) return false;
   for (const PreparedPart& prepared : built.preparations) {
     if (prepared.bytes < 0) return false;
     for (int operand : prepared.operands) {
@@ -155,8 +182,9 @@ Result<BuiltKernel> CompileForDevice(const schedule::LoweredKernel& lowered,
   codegen::CudaSource source = MLC_TRY(codegen::PrintCuda(lowered.kernel, target));
   build::CudaBinary binary = MLC_TRY(tools.nvrtc->Compile(source.text, target.gpu().CudaArch()));
   MLC_TRY(Judge(binary));
-  built.device = DevicePart{std::move(binary.image), std::move(source.launches),
-                            source.workspace_bytes, source.counter_bytes};
+  built.device =
+      DevicePart{std::move(binary.image), std::move(source.launches), source.workspace_bytes,
+                 source.counter_bytes, std::move(source.tensor_maps)};
   if (!kernels.empty()) built.object = MLC_TRY(codegen::CompileToObject(kernels, tools.host));
   return built;
 }
@@ -177,7 +205,8 @@ Result<BuiltKernel> CompileUserKernel(const graph::Workload& workload,
       std::move(binary.image),
       {{user_kernel.entry, user_kernel.grid, user_kernel.block, user_kernel.block_bytes}},
       0,
-      0};
+      0,
+      {}};
   return built;
 }
 

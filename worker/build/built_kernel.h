@@ -35,6 +35,7 @@ struct DevicePart {
   std::vector<codegen::CudaLaunch> launches;
   int64_t workspace_bytes = 0;
   int64_t counter_bytes = 0;
+  std::vector<mlc_tensor_map> tensor_maps;
 };
 
 struct BuiltKernel {

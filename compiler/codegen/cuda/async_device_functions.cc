@@ -61,9 +61,12 @@ const std::vector<DeviceFunction>& AsyncDeviceFunctions() {
                :: "r"(BlockAddress(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
                   "r"(BlockAddress(barrier)) : "memory");
 })"}},
+      {"TensorMap", {}, {R"(struct alignas(64) TensorMap {
+  unsigned long long words[16];
+};)"}},
       {"CopyTensor",
-       {"BlockAddress"},
-       {R"(void CopyTensor(void* to, const void* map, int k, int row, void* barrier) {
+       {"BlockAddress", "TensorMap"},
+       {R"(void CopyTensor(void* to, const TensorMap* map, int k, int row, void* barrier) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                :: "r"(BlockAddress(to)), "l"(map), "r"(k), "r"(row), "r"(BlockAddress(barrier))
@@ -78,50 +81,16 @@ const std::vector<DeviceFunction>& AsyncDeviceFunctions() {
                   "r"(BlockAddress(barrier)), "h"((unsigned short)ranks) : "memory");
 })"}},
       {"CopyTensorToRanks",
-       {"BlockAddress"},
-       {R"(void CopyTensorToRanks(void* to, const void* map, int k, int row, void* barrier,
+       {"BlockAddress", "TensorMap"},
+       {R"(void CopyTensorToRanks(void* to, const TensorMap* map, int k, int row, void* barrier,
                                   int ranks) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                ".mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
                :: "r"(BlockAddress(to)), "l"(map), "r"(k), "r"(row), "r"(BlockAddress(barrier)),
                   "h"((unsigned short)ranks) : "memory");
 })"}},
-      // Of a matrix of rows of 128 bytes, swizzled; zeros outside. By a warp, through shared
-      // memory.
-      {"MakeTensorMap", {"BlockAddress"}, {R"(template <int kType>
-__device__ __forceinline__ void MakeTensorMap(void* shared, void* to, const void* from, int depth,
-                                              int rows, long long pitch, int box_depth, int box) {
-  const unsigned map = BlockAddress(shared);
-  __syncwarp();
-  ((volatile unsigned*)shared)[threadIdx.x % 32] = 0;
-  __syncwarp();
-#if __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 5
-  pitch /= 16;  // what its assembler takes
-#endif
-  if (threadIdx.x % 32 == 0) {
-    asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;\n"
-                 "tensormap.replace.tile.rank.shared::cta.b1024.b32 [%0], 1;\n"
-                 "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 0, %2;\n"
-                 "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 1, %3;\n"
-                 "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 0, %4;\n"
-                 "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %5;\n"
-                 "tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %6;"
-                 :: "r"(map), "l"(__cvta_generic_to_global(from)), "r"(box_depth), "r"(box),
-                    "r"(depth), "r"(rows), "l"(pitch) : "memory");
-    asm volatile("tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 0, %1;\n"
-                 "tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 1, %1;\n"
-                 "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%0], %2;\n"
-                 "tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%0], 0;\n"
-                 "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%0], 3;\n"
-                 "tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%0], 0;"
-                 :: "r"(map), "r"(1), "n"(kType) : "memory");
-  }
-  __syncwarp();
-  asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu"
-               ".sync.aligned [%0], [%1], 128;"
-               :: "l"(__cvta_generic_to_global(to)), "r"(map) : "memory");
-  asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;"
-               :: "l"(to) : "memory");
+      {"PrefetchTensorMap", {"TensorMap"}, {R"(void PrefetchTensorMap(const TensorMap* map) {
+  if (threadIdx.x == 0) asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
 })"}},
   };
   return *rows;

@@ -4,21 +4,6 @@
 
 namespace mlc::codegen {
 
-void AsyncStatementPrinter::MakeTensorMaps() {
-  for (size_t i = 0; i < scope_.maps.size(); ++i) {
-    const ir::CopyTensor& map = *scope_.maps[i];
-    const int size = SizeOf(scope_.BufferOf(map.from).dtype);
-    text_.Line(std::string(scope_.functions.Use("MakeTensorMap")) + "<" +
-               std::to_string(TensorMapType(scope_.BufferOf(map.from).dtype)) +
-               ">(SharedMemory + " +
-               std::to_string(scope_.maps_at + static_cast<int64_t>(i) * kTensorMapBytes) +
-               ", TensorMaps + " + std::to_string(static_cast<int64_t>(i) * kTensorMapBytes) +
-               ", " + scope_.NameOf(map.from) + ", " + std::to_string(map.depth) + ", " +
-               std::to_string(map.rows) + ", " + std::to_string(map.pitch * size) + "ll, " +
-               std::to_string(128 / size) + ", " + std::to_string(map.box) + ");");
-  }
-}
-
 void AsyncStatementPrinter::Print(const ir::MbarrierInit& init) {
   expressions_.Begin({init.index});
   const Text at = scalars_.Place(init.barrier, init.index);
@@ -70,12 +55,10 @@ void AsyncStatementPrinter::Print(const ir::CopyTensor& copy) {
   const Text barrier = scalars_.Place(copy.barrier, copy.barrier_index);
   const Text k = scalars_.Scalar(copy.k);
   const Text row = scalars_.Scalar(copy.row);
-  const size_t number = NumberOf(scope_.maps, copy);
   const char* function = copy.ranks == nullptr ? "CopyTensor" : "CopyTensorToRanks";
-  text_.Line(std::string(scope_.functions.Use(function)) + "(" + to.text + ", TensorMaps + " +
-             std::to_string(static_cast<int64_t>(number) * kTensorMapBytes) + ", (int)" +
-             k.At(Precedence::kUnary) + ", (int)" + row.At(Precedence::kUnary) + ", " +
-             barrier.text + Ranks(copy.ranks) + ");");
+  text_.Line(std::string(scope_.functions.Use(function)) + "(" + to.text + ", &" +
+             scope_.maps.NameOf(copy) + ", (int)" + k.At(Precedence::kUnary) + ", (int)" +
+             row.At(Precedence::kUnary) + ", " + barrier.text + Ranks(copy.ranks) + ");");
 }
 
 }  // namespace mlc::codegen

@@ -14,7 +14,6 @@ class AsyncStatementPrinter {
   AsyncStatementPrinter(PhaseScope& scope, PhaseText& text, Expressions& expressions)
       : scope_(scope), text_(text), expressions_(expressions), scalars_(expressions.scalars) {}
 
-  void MakeTensorMaps();
   void Print(const ir::MbarrierInit& init);
   void Print(const ir::MbarrierArrive& arrive);
   void Print(const ir::MbarrierWait& wait);

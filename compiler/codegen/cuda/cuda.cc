@@ -1,7 +1,5 @@
 #include "compiler/codegen/cuda/cuda.h"
 
-#include <algorithm>
-
 #include "compiler/codegen/cuda/phase_printer.h"
 #include "compiler/codegen/cuda/tensor_maps.h"
 
@@ -21,16 +19,13 @@ Result<CudaSource> PrintCuda(const ir::Kernel& kernel, const target::Target& tar
                            ": compile the model for a CPU, or cast its inputs to another type");
     }
   }
-  GlobalLayout global{PlaceGlobal(kernel, ir::Scope::kWorkspace),
-                      PlaceGlobal(kernel, ir::Scope::kCounter)};
-  global.maps = global.scratch.bytes;
-  int64_t map_bytes = 0;
-  for (const ir::StmtRef& phase : kernel.phases) {
-    map_bytes = std::max(map_bytes, TensorMapBytes(std::get<ir::For>(phase->node)));
-  }
+  const MemoryLayout scratch = PlaceGlobal(kernel, ir::Scope::kWorkspace);
+  const GlobalLayout global{scratch, PlaceGlobal(kernel, ir::Scope::kCounter),
+                            TensorMaps(kernel, scratch)};
   CudaSource source;
-  source.workspace_bytes = global.scratch.bytes + map_bytes;
+  source.workspace_bytes = scratch.bytes;
   source.counter_bytes = global.counters.bytes;
+  source.tensor_maps = global.maps.all();
   DeviceFunctions functions;
   std::string text;
   for (size_t i = 0; i < kernel.phases.size(); ++i) {

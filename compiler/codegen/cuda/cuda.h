@@ -2,8 +2,9 @@
 // function per phase, named NAME_p0, NAME_p1, ... with C linkage. The caller launches them in order
 // on one stream. Every function takes the kernel's parameters in order, then the base of the shared
 // scratch, then the base of the counters, all as pointers; parameters and counters are aligned to
-// 16 bytes (a view that is not must be copied first), scratch to 128. Vectors become the widest
-// accesses that the index proves aligned. Deterministic. Thread-safe.
+// 16 bytes (a view that is not must be copied first), scratch to 128. A function that copies
+// tensors takes all tensor maps of the kernel behind them, by value; the others ignore them.
+// Vectors become the widest accesses that the index proves aligned. Deterministic. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "base/status.h"
 #include "compiler/ir/ir.h"
+#include "compiler/runtime/tensor_map.h"
 #include "compiler/target/launch.h"
 #include "compiler/target/target.h"
 
@@ -27,8 +29,9 @@ struct CudaLaunch {
 struct CudaSource {
   std::string text;
   std::vector<CudaLaunch> launches;
-  int64_t workspace_bytes = 0;  // workspace and tensor maps in global memory, not initialised
+  int64_t workspace_bytes = 0;  // not initialised
   int64_t counter_bytes = 0;    // zero before the first launch
+  std::vector<mlc_tensor_map> tensor_maps;
 };
 
 // INVALID_ARGUMENT for a kernel without threads loops, or one that the target cannot run (too much

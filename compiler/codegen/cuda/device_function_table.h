@@ -10,7 +10,7 @@ namespace mlc::codegen {
 struct DeviceFunction {
   std::string_view name;
   std::vector<std::string_view> needs;
-  // Without the leading "__device__ __forceinline__ ", unless it is a template.
+  // Without the leading "__device__ __forceinline__ ", unless it is a template; or a type.
   std::vector<std::string_view> definitions;
 };
 

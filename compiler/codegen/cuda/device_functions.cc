@@ -91,8 +91,9 @@ std::string DeviceFunctions::UseWarpgroupMma(const WarpgroupMmaShape& shape) {
 std::string DeviceFunctions::ToText() const {
   std::string text;
   const auto define = [&](std::string_view definition) {
-    // A template says itself where its qualifiers stand.
-    if (!definition.starts_with("template")) text += "__device__ __forceinline__ ";
+    // A template says itself where its qualifiers stand; a type has none.
+    if (!definition.starts_with("template") && !definition.starts_with("struct"))
+      text += "__device__ __forceinline__ ";
     text += definition;
     text += '\n';
   };

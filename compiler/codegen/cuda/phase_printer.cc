@@ -52,7 +52,7 @@ bool HasTiles(const PhaseScope& scope) {
 // An output that is never read back is the only way to what it points to, unless a wait for earlier
 // launches forbids to move its stores.
 std::string Head(const PhaseScope& scope, const ir::For& threads, const std::string& function,
-                 bool awaits) {
+                 bool awaits, bool copies_tensors) {
   int64_t count = 0;
   ConstantOf(threads.end, &count);
   std::string head = "extern \"C\" __global__ void ";
@@ -73,7 +73,11 @@ std::string Head(const PhaseScope& scope, const ir::For& threads, const std::str
       head += scope.buffers[i] + ",\n";
     }
   }
-  return head + "    unsigned char* Scratch, unsigned char* Counters) {\n";
+  head += "    unsigned char* Scratch, unsigned char* Counters";
+  for (size_t i = 0; copies_tensors && i < scope.maps.all().size(); ++i) {
+    head += ",\n    const __grid_constant__ TensorMap " + TensorMaps::Name(i);
+  }
+  return head + ") {\n";
 }
 
 void DeclareBuffers(const PhaseScope& scope, const GlobalLayout& global, const MemoryLayout& block,
@@ -118,6 +122,14 @@ void DeclareBuffers(const PhaseScope& scope, const GlobalLayout& global, const M
   }
 }
 
+// The maps are on their way while the block makes its barriers and waits for its inputs.
+void PrefetchMaps(const PhaseScope& scope, PhaseText& text) {
+  for (size_t i = 0; i < scope.maps.all().size(); ++i) {
+    text.Line(std::string(scope.functions.Use("PrefetchTensorMap")) + "(&" + TensorMaps::Name(i) +
+              ");");
+  }
+}
+
 }  // namespace
 
 Result<CudaLaunch> PrintPhase(const ir::Kernel& kernel, const target::Target& target,
@@ -144,14 +156,11 @@ Result<CudaLaunch> PrintPhase(const ir::Kernel& kernel, const target::Target& ta
   }
   if (launch.grid.x > INT32_MAX) return bad(launch.grid.ToText() + " blocks are too many");
   const bool awaits = target.gpu().compute >= 90 && Awaits(*threads->body);
-  PhaseScope scope(kernel, target, functions);
+  const bool copies_tensors = CopiesTensors(*threads->body);
+  PhaseScope scope(kernel, target, global.maps, functions);
   scope.threads = static_cast<int>(count);
   scope.uses = UsesOf(kernel, *phase.body);
-  MemoryLayout block = PlaceSharedMemory(kernel, scope.uses);
-  scope.maps = TensorMapsOf(*phase.body);
-  scope.maps_at = block.bytes;
-  const int64_t map_bytes = static_cast<int64_t>(scope.maps.size()) * kTensorMapBytes;
-  block.bytes += map_bytes;
+  const MemoryLayout block = PlaceSharedMemory(kernel, scope.uses);
   launch.block_bytes = block.bytes;
   if (block.bytes > target.gpu().block_bytes) {
     return bad("needs " + std::to_string(block.bytes) + " bytes of memory in a block; " +
@@ -169,12 +178,9 @@ Result<CudaLaunch> PrintPhase(const ir::Kernel& kernel, const target::Target& ta
   DeclareBuffers(scope, global, block, body);
   body.Line("const int " + scope.VarName(phase.var) + " = blockIdx.x;");
   body.Line("const int " + scope.VarName(threads->var) + " = threadIdx.x;");
-  if (map_bytes > 0) {
-    body.Line("unsigned char* const TensorMaps = Scratch + " + std::to_string(global.maps) +
-              " + blockIdx.x * " + std::to_string(map_bytes) + ";");
-  }
+  if (copies_tensors) PrefetchMaps(scope, body);
   StatementPrinter(scope, body).Print(*threads->body);
-  *text += Head(scope, *threads, function, awaits) + body.lines() + "}\n";
+  *text += Head(scope, *threads, function, awaits, copies_tensors) + body.lines() + "}\n";
   return launch;
 }
 

@@ -8,13 +8,14 @@
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/codegen/cuda/device_functions.h"
 #include "compiler/codegen/cuda/shared_memory.h"
+#include "compiler/codegen/cuda/tensor_maps.h"
 
 namespace mlc::codegen {
 
 struct GlobalLayout {
   MemoryLayout scratch;
   MemoryLayout counters;
-  int64_t maps = 0;  // where the tensor maps of all blocks begin in scratch memory
+  TensorMaps maps;
 };
 
 // Appends the function to `text` and marks the device functions that it calls. The phase is one of

@@ -5,8 +5,8 @@
 namespace mlc::codegen {
 
 PhaseScope::PhaseScope(const ir::Kernel& kernel, const target::Target& target,
-                       DeviceFunctions& functions)
-    : kernel(kernel), target(target), functions(functions), analysis(kernel) {
+                       const TensorMaps& maps, DeviceFunctions& functions)
+    : kernel(kernel), target(target), maps(maps), functions(functions), analysis(kernel) {
   for (const ir::Buffer& buffer : kernel.buffers) buffers.push_back(CxxName(buffer.name));
   for (const std::string& var : kernel.vars) vars.push_back(CxxName(var));
 }

@@ -21,7 +21,8 @@ inline std::string_view IndexType(const IndexFacts& facts) {
 }
 
 struct PhaseScope {
-  PhaseScope(const ir::Kernel& kernel, const target::Target& target, DeviceFunctions& functions);
+  PhaseScope(const ir::Kernel& kernel, const target::Target& target, const TensorMaps& maps,
+             DeviceFunctions& functions);
 
   const ir::Buffer& BufferOf(ir::BufferId id) const {
     return kernel.buffers[static_cast<size_t>(id)];
@@ -33,14 +34,13 @@ struct PhaseScope {
 
   const ir::Kernel& kernel;
   const target::Target& target;
+  const TensorMaps& maps;
   DeviceFunctions& functions;
   IndexAnalysis analysis;
   std::vector<std::string> buffers;  // C++ names
   std::vector<std::string> vars;
-  std::vector<BufferUse> uses;              // per buffer, in this phase
-  std::vector<const ir::CopyTensor*> maps;  // tensor maps of this phase
-  int threads = 0;                          // of a block
-  int64_t maps_at = 0;                      // where it makes them, in shared memory
+  std::vector<BufferUse> uses;  // per buffer, in this phase
+  int threads = 0;              // of a block
 };
 
 }  // namespace mlc::codegen

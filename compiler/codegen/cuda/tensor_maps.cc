@@ -1,52 +1,99 @@
 #include "compiler/codegen/cuda/tensor_maps.h"
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "base/check.h"
 
 namespace mlc::codegen {
 
 namespace {
 
-bool SameMap(const ir::CopyTensor& a, const ir::CopyTensor& b) {
-  return a.from == b.from && a.box == b.box && a.rows == b.rows && a.depth == b.depth &&
-         a.pitch == b.pitch;
+constexpr int kRowBytes = 128;
+
+// The driver's numbers differ from those of the instructions that make maps on the device.
+int32_t TypeOf(DType dtype) {
+  if (IsFloat8(dtype)) return MLC_TENSOR_MAP_U8;
+  return dtype == DType::kF16    ? MLC_TENSOR_MAP_F16
+         : dtype == DType::kBF16 ? MLC_TENSOR_MAP_BF16
+                                 : MLC_TENSOR_MAP_F32;
 }
 
-void Collect(const ir::Stmt& stmt, std::vector<const ir::CopyTensor*>& maps) {
-  if (const auto* block = std::get_if<ir::Block>(&stmt.node)) {
-    for (const ir::StmtRef& s : block->body) Collect(*s, maps);
-  } else if (const auto* loop = std::get_if<ir::For>(&stmt.node)) {
-    Collect(*loop->body, maps);
-  } else if (const auto* branch = std::get_if<ir::If>(&stmt.node)) {
-    Collect(*branch->then_body, maps);
-    if (branch->else_body != nullptr) Collect(*branch->else_body, maps);
-  } else if (const auto* copy = std::get_if<ir::CopyTensor>(&stmt.node)) {
-    if (NumberOf(maps, *copy) == maps.size()) maps.push_back(copy);
-  }
+bool Same(const mlc_tensor_map& a, const mlc_tensor_map& b) {
+  static_assert(std::has_unique_object_representations_v<mlc_tensor_map>);
+  return std::memcmp(&a, &b, sizeof(a)) == 0;
 }
 
 }  // namespace
 
-std::vector<const ir::CopyTensor*> TensorMapsOf(const ir::Stmt& phase) {
-  std::vector<const ir::CopyTensor*> maps;
-  Collect(phase, maps);
-  return maps;
+bool CopiesTensors(const ir::Stmt& stmt) {
+  if (const auto* block = std::get_if<ir::Block>(&stmt.node)) {
+    return std::any_of(block->body.begin(), block->body.end(),
+                       [](const ir::StmtRef& s) { return CopiesTensors(*s); });
+  }
+  if (const auto* loop = std::get_if<ir::For>(&stmt.node)) return CopiesTensors(*loop->body);
+  if (const auto* branch = std::get_if<ir::If>(&stmt.node)) {
+    return CopiesTensors(*branch->then_body) ||
+           (branch->else_body != nullptr && CopiesTensors(*branch->else_body));
+  }
+  return std::holds_alternative<ir::CopyTensor>(stmt.node);
 }
 
-size_t NumberOf(const std::vector<const ir::CopyTensor*>& maps, const ir::CopyTensor& copy) {
-  const auto found = std::find_if(maps.begin(), maps.end(),
-                                  [&](const ir::CopyTensor* m) { return SameMap(*m, copy); });
-  return static_cast<size_t>(found - maps.begin());
+TensorMaps::TensorMaps(const ir::Kernel& kernel, const MemoryLayout& scratch) {
+  const int32_t scratch_argument = kernel.NumParams();
+  int32_t parameters = 0;
+  for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+    const ir::Buffer& buffer = kernel.buffers[i];
+    const bool is_parameter = buffer.scope == ir::Scope::kIn || buffer.scope == ir::Scope::kOut;
+    places_.push_back(is_parameter ? Place{parameters++, 0, buffer.dtype}
+                                   : Place{scratch_argument,
+                                           std::max<int64_t>(scratch.offset[i], 0), buffer.dtype});
+  }
+  for (const ir::StmtRef& phase : kernel.phases) Collect(*phase);
 }
 
-int64_t TensorMapBytes(const ir::For& phase) {
-  const auto* blocks = std::get_if<ir::IntImm>(&phase.end->node);
-  const auto count = static_cast<int64_t>(TensorMapsOf(*phase.body).size());
-  return blocks == nullptr ? 0 : count * blocks->value * kTensorMapBytes;
+std::string TensorMaps::NameOf(const ir::CopyTensor& copy) const {
+  const size_t number = NumberOf(MapOf(copy));
+  MLC_CHECK(number < maps_.size()) << "a copy of another kernel";
+  return Name(number);
 }
 
-int TensorMapType(DType dtype) {
-  if (IsFloat8(dtype)) return 0;  // as bytes
-  return dtype == DType::kF16 ? 6 : dtype == DType::kBF16 ? 10 : 7;
+std::string TensorMaps::Name(size_t number) { return "Map" + std::to_string(number); }
+
+mlc_tensor_map TensorMaps::MapOf(const ir::CopyTensor& copy) const {
+  const Place& place = places_[static_cast<size_t>(copy.from)];
+  const int size = SizeOf(place.dtype);
+  return {.argument = place.argument,
+          .type = TypeOf(place.dtype),
+          .byte_offset = place.byte_offset,
+          .depth = copy.depth,
+          .rows = copy.rows,
+          .pitch_bytes = copy.pitch * size,
+          .box_depth = kRowBytes / size,
+          .box_rows = copy.box,
+          .swizzle = MLC_TENSOR_MAP_SWIZZLE_128,
+          .promotion = MLC_TENSOR_MAP_NO_PROMOTION};
+}
+
+size_t TensorMaps::NumberOf(const mlc_tensor_map& map) const {
+  const auto found = std::find_if(maps_.begin(), maps_.end(),
+                                  [&](const mlc_tensor_map& other) { return Same(other, map); });
+  return static_cast<size_t>(found - maps_.begin());
+}
+
+void TensorMaps::Collect(const ir::Stmt& stmt) {
+  if (const auto* block = std::get_if<ir::Block>(&stmt.node)) {
+    for (const ir::StmtRef& s : block->body) Collect(*s);
+  } else if (const auto* loop = std::get_if<ir::For>(&stmt.node)) {
+    Collect(*loop->body);
+  } else if (const auto* branch = std::get_if<ir::If>(&stmt.node)) {
+    Collect(*branch->then_body);
+    if (branch->else_body != nullptr) Collect(*branch->else_body);
+  } else if (const auto* copy = std::get_if<ir::CopyTensor>(&stmt.node)) {
+    const mlc_tensor_map map = MapOf(*copy);
+    if (NumberOf(map) == maps_.size()) maps_.push_back(map);
+  }
 }
 
 }  // namespace mlc::codegen

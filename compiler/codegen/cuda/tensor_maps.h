@@ -1,26 +1,46 @@
-// The tensor maps of a phase: one for each matrix and box that its copy_tensors name. The kernel
-// makes them itself, in scratch memory of each block, so that a launch needs nothing but pointers.
-// Thread-safe (no state).
+// The tensor maps of a kernel: one for each matrix and box that its copy_tensors name. The host
+// encodes them (compiler/runtime/tensor_map.h); a phase that copies tensors takes all of them as
+// its last parameters. Immutable; thread-safe.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "compiler/codegen/cuda/shared_memory.h"
 #include "compiler/ir/ir.h"
+#include "compiler/runtime/tensor_map.h"
 
 namespace mlc::codegen {
 
-constexpr int64_t kTensorMapBytes = 128;
+// Whether the statement, or one in it, copies tensors.
+bool CopiesTensors(const ir::Stmt& stmt);
 
-// In the order of first use; what the copies do not share (places, barriers) does not matter.
-std::vector<const ir::CopyTensor*> TensorMapsOf(const ir::Stmt& phase);
-// The number of the copy's map among them.
-size_t NumberOf(const std::vector<const ir::CopyTensor*>& maps, const ir::CopyTensor& copy);
-// Bytes of scratch for the maps of all blocks of a phase.
-int64_t TensorMapBytes(const ir::For& phase);
-// The number of the type in a tensor map.
-int TensorMapType(DType dtype);
+class TensorMaps {
+ public:
+  // `scratch`: where the kernel's workspace lies. Borrows nothing.
+  TensorMaps(const ir::Kernel& kernel, const MemoryLayout& scratch);
+
+  // In the order of first use; what the copies do not share (places, barriers) does not matter.
+  // Arguments are numbered as launches give them: the kernel's parameters, scratch, counters.
+  const std::vector<mlc_tensor_map>& all() const { return maps_; }
+  // The name of the parameter that is the copy's map. REQUIRES: the copy is one of the kernel's.
+  std::string NameOf(const ir::CopyTensor& copy) const;
+  static std::string Name(size_t number);
+
+ private:
+  // A matrix is a part of a parameter, or of scratch.
+  struct Place {
+    int32_t argument = 0;
+    int64_t byte_offset = 0;
+    DType dtype = DType::kF16;
+  };
+  mlc_tensor_map MapOf(const ir::CopyTensor& copy) const;
+  size_t NumberOf(const mlc_tensor_map& map) const;
+  void Collect(const ir::Stmt& stmt);
+
+  std::vector<Place> places_;  // of the kernel's buffers
+  std::vector<mlc_tensor_map> maps_;
+};
 
 }  // namespace mlc::codegen

@@ -36,7 +36,7 @@ void WarpStatementPrinter::Print(const ir::Sync& sync) {
         text_.Line(std::string(scope_.functions.Use("ReleaseDependents")) + "();");
       return;
     case ir::SyncKind::kMakeTensorMaps:
-      return async_.MakeTensorMaps();
+      return;  // the host has made them
     case ir::SyncKind::kSetRegisters:
       return SetRegisters(sync.pending);
     case ir::SyncKind::kClusterBarrier:

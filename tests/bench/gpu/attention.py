@@ -23,7 +23,8 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention as attention
 
-from printed_products import DRIVER, MAX_SHARED_MEMORY, captured, check, library, microseconds
+from printed_products import (DRIVER, MAX_SHARED_MEMORY, captured, check, launch_arguments, library, maps_of,
+                              microseconds)
 
 CASES = ["1x16x2048x128", "4x12x1024x64", "16x16x512x64", "1x16x8192x128", "1x16x2048x128:causal", "4x12x1024x64:causal",
          "1x32x4096x64:8:causal", "1x16x8192x128:causal", "1x32x4096x64:8", "1x16x2048x128:bf16",
@@ -104,9 +105,7 @@ class Printed:
         self.calls = []
         for tensors in sets:
             bound = [tensors[int(i)] for i in operands.split()] + [self.scratch, self.scratch]
-            values = [ctypes.c_uint64(t.data_ptr()) for t in bound]
-            pointers = (ctypes.c_void_p * len(bound))(*[ctypes.addressof(v) for v in values])
-            self.calls.append((pointers, values, bound))
+            self.calls.append(launch_arguments(bound, maps_of(text)))
 
     def registers(self):
         spills = re.findall(r"(\d+) bytes spill", self.log)

@@ -20,7 +20,7 @@ import subprocess
 import time
 
 import torch
-from printed_products import DRIVER, MAX_SHARED_MEMORY, captured, check, image, microseconds
+from printed_products import DRIVER, MAX_SHARED_MEMORY, captured, check, image, launch_arguments, microseconds
 
 STEP = 128  # elements of k of a panel
 PIECE = 16
@@ -56,9 +56,7 @@ class Printed:
         for rows, weights, results in sets:
             of_type = {"f8e4m3fn": rows, "f32": scale, "bf16": results}
             tensors = [of_type[p["type"]] for p in kernel["parameters"][:-1]] + [packed(weights, columns), *shared]
-            values = [ctypes.c_uint64(t.data_ptr()) for t in tensors]
-            pointers = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
-            self.calls.append((pointers, values, tensors))
+            self.calls.append(launch_arguments(tensors, kernel["maps"]))
 
     def __call__(self, i):
         k, stream = self.kernel, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)

@@ -67,7 +67,7 @@ class Printed:
     """A kernel of grid_bench, with operands of its own for each launch in turn."""
 
     def __init__(self, torch, kernel, sets, depth):
-        from printed_products import DRIVER, check, image
+        from printed_products import DRIVER, check, image, launch_arguments
         module, self.function, self.kernel = ctypes.c_void_p(), ctypes.c_void_p(), kernel
         self.launch = lambda *arguments: check(DRIVER.cuLaunchKernel(*arguments), "launch")
         self.stream = lambda: ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
@@ -82,9 +82,7 @@ class Printed:
         for _ in range(sets):
             tensors = [torch.randn(p["elements"], device="cuda", dtype=types[p["type"]]).mul_(depth**-0.25)
                        for p in kernel["parameters"]] + shared
-            values = [ctypes.c_uint64(t.data_ptr()) for t in tensors]
-            pointers = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
-            self.calls.append((pointers, values, tensors))
+            self.calls.append(launch_arguments(tensors, kernel["maps"]))
 
     def __call__(self, i):
         k = self.kernel

@@ -21,7 +21,7 @@ import time
 
 import torch
 
-CONFIG = "role_contraction/3 bm=128 bn=256 groups=2 alternate=0 stages=4 pending=1 band=%d split=1 storers=0 cluster=1"
+CONFIG = "role_contraction/4 bm=128 bn=256 groups=2 alternate=0 stages=4 pending=1 band=%d split=1 storers=0 cluster=1"
 BANDS = {2048: 0, 4096: 8, 8192: 8}
 COLUMNS = 256  # of a tile
 DRIVER = ctypes.CDLL("libcuda.so.1")
@@ -69,8 +69,35 @@ def packed(weights):
     return torch.gather(panels, 3, pieces).contiguous()
 
 
+def encoded(number_rows, addresses):
+    """Tensor maps, given as their numbers in the order of mlc_tensor_map, for a launch with these addresses."""
+    memory = ctypes.create_string_buffer(128 * len(number_rows) + 64)
+    begin = -ctypes.addressof(memory) % 64  # maps are aligned to 64 bytes
+    maps = [(ctypes.c_uint64 * 16).from_buffer(memory, begin + 128 * i) for i in range(len(number_rows))]
+    for to, numbers in zip(maps, number_rows):
+        argument, kind, offset, depth, rows, pitch, box_depth, box_rows, swizzle, promotion = numbers
+        pair, words = ctypes.c_uint64 * 2, ctypes.c_uint32 * 2
+        code = DRIVER.cuTensorMapEncodeTiled(
+            ctypes.byref(to), kind, 2, ctypes.c_void_p(addresses[argument] + offset), pair(depth, rows), pair(pitch, 0),
+            words(box_depth, box_rows), words(1, 1), 0, swizzle, promotion, 0)
+        check(code, "tensor map")
+    return maps
+
+
+def launch_arguments(tensors, maps):
+    """Pointers to the arguments of a launch, and what must outlive them."""
+    values = [ctypes.c_uint64(t.data_ptr()) for t in tensors]
+    values += encoded(maps, [value.value for value in values])
+    return (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values]), values, tensors
+
+
+def maps_of(text):
+    """The maps of a kernel that a benchmark prints as text."""
+    return json.loads(re.search(r"^// maps (.*)$", text, re.M).group(1))
+
+
 class Printed:
-    """A kernel as warpgroup_bench prints it, with its launch in the first line."""
+    """A kernel as warpgroup_bench prints it, with its launch in the first lines."""
 
     def __init__(self, bench, name, config, sets):
         text = subprocess.run([bench, "text", name, config], capture_output=True, text=True, check=True).stdout
@@ -85,9 +112,7 @@ class Printed:
         self.calls = []
         for rows, weights, results in sets:
             tensors = (rows, results, packed(weights), self.scratch, self.scratch)
-            values = [ctypes.c_uint64(t.data_ptr()) for t in tensors]
-            pointers = (ctypes.c_void_p * 5)(*[ctypes.addressof(v) for v in values])
-            self.calls.append((pointers, values, tensors))
+            self.calls.append(launch_arguments(tensors, maps_of(text)))
 
     def __call__(self, i):
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)

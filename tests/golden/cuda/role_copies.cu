@@ -50,46 +50,17 @@ __device__ __forceinline__ void CopyBulk(void* to, const void* from, int bytes, 
                :: "r"(BlockAddress(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
                   "r"(BlockAddress(barrier)) : "memory");
 }
-__device__ __forceinline__ void CopyTensor(void* to, const void* map, int k, int row, void* barrier) {
+struct alignas(64) TensorMap {
+  unsigned long long words[16];
+};
+__device__ __forceinline__ void CopyTensor(void* to, const TensorMap* map, int k, int row, void* barrier) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                :: "r"(BlockAddress(to)), "l"(map), "r"(k), "r"(row), "r"(BlockAddress(barrier))
                : "memory");
 }
-template <int kType>
-__device__ __forceinline__ void MakeTensorMap(void* shared, void* to, const void* from, int depth,
-                                              int rows, long long pitch, int box_depth, int box) {
-  const unsigned map = BlockAddress(shared);
-  __syncwarp();
-  ((volatile unsigned*)shared)[threadIdx.x % 32] = 0;
-  __syncwarp();
-#if __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 5
-  pitch /= 16;  // what its assembler takes
-#endif
-  if (threadIdx.x % 32 == 0) {
-    asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;\n"
-                 "tensormap.replace.tile.rank.shared::cta.b1024.b32 [%0], 1;\n"
-                 "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 0, %2;\n"
-                 "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 1, %3;\n"
-                 "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 0, %4;\n"
-                 "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %5;\n"
-                 "tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %6;"
-                 :: "r"(map), "l"(__cvta_generic_to_global(from)), "r"(box_depth), "r"(box),
-                    "r"(depth), "r"(rows), "l"(pitch) : "memory");
-    asm volatile("tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 0, %1;\n"
-                 "tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 1, %1;\n"
-                 "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%0], %2;\n"
-                 "tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%0], 0;\n"
-                 "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%0], 3;\n"
-                 "tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%0], 0;"
-                 :: "r"(map), "r"(1), "n"(kType) : "memory");
-  }
-  __syncwarp();
-  asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu"
-               ".sync.aligned [%0], [%1], 128;"
-               :: "l"(__cvta_generic_to_global(to)), "r"(map) : "memory");
-  asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;"
-               :: "l"(to) : "memory");
+__device__ __forceinline__ void PrefetchTensorMap(const TensorMap* map) {
+  if (threadIdx.x == 0) asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
 }
 __device__ __forceinline__ void StoreF32x4(float* to, const float* from) { *(float4*)to = make_float4(from[0], from[1], from[2], from[3]); }
 __device__ __forceinline__ void WarpgroupMmaBF16x16(float* c, const void* a, const void* b) {
@@ -117,7 +88,8 @@ role_copies_p0(
     const unsigned short* __restrict__ a,
     const unsigned short* __restrict__ b,
     float* c,
-    unsigned char* Scratch, unsigned char* Counters) {
+    unsigned char* Scratch, unsigned char* Counters,
+    const __grid_constant__ TensorMap Map0) {
   extern __shared__ __align__(1024) unsigned char SharedMemory[];
   unsigned short* const a_tiles = (unsigned short*)(SharedMemory + 0);
   unsigned short* const b_tiles = (unsigned short*)(SharedMemory + 16384);
@@ -126,7 +98,7 @@ role_copies_p0(
   float sum[8];
   const int block_index = blockIdx.x;
   const int thread_index = threadIdx.x;
-  unsigned char* const TensorMaps = Scratch + 0 + blockIdx.x * 128;
+  PrefetchTensorMap(&Map0);
   MbarrierInit(&full[0], 1);
   MbarrierInit(&empty[0], 128);
   MbarrierInit(&full[1], 1);
@@ -164,14 +136,13 @@ role_copies_p0(
       StoreF32x4(&c[((int)((unsigned)thread_index / 32u) * 16 + (int)((unsigned)(int)((unsigned)thread_index % 32u) / 4u)) * 16 + i_1 * 8], (sum + 4 * i_1));
     }
   } else {
-    MakeTensorMap<10>(SharedMemory + 20736, TensorMaps + 0, a, 256, 64, 512ll, 64, 64);
     if (thread_index == 128) {
       #pragma unroll 1
       for (int round_1 = 0; round_1 < 4; ++round_1) {
         const int stage_1 = (int)((unsigned)round_1 % 2u);
         MbarrierWait(&empty[stage_1], (int)((unsigned)((int)((unsigned)round_1 / 2u) + 1) % 2u));
         MbarrierArriveExpect(&full[stage_1], 10240);
-        CopyTensor(&a_tiles[stage_1 * 4096], TensorMaps + 0, (int)(round_1 * 64), (int)0, &full[stage_1]);
+        CopyTensor(&a_tiles[stage_1 * 4096], &Map0, (int)(round_1 * 64), (int)0, &full[stage_1]);
         CopyBulk(&b_tiles[stage_1 * 1024], &b[round_1 * 1024], 2048, &full[stage_1]);
       }
     }

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <map>
 
+#include "compiler/codegen/cuda/cuda.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/evaluate/evaluate.h"
 #include "compiler/graph/onnx/import.h"
@@ -44,9 +45,16 @@ std::string KernelOf(const std::string& function) {
   return function.substr(0, function.rfind("_p"));
 }
 
+// What their tensor maps are of.
+std::map<std::string, std::vector<mlc_tensor_map>>& Maps() {
+  static std::map<std::string, std::vector<mlc_tensor_map>> maps;
+  return maps;
+}
+
 int CountArguments(const char* function) {
   const auto found = Kernels().find(KernelOf(function));
-  return found == Kernels().end() ? 0 : found->second.NumParams() + 2;
+  if (found == Kernels().end()) return 0;
+  return found->second.NumParams() + 2 + static_cast<int>(Maps()[found->first].size());
 }
 
 // The first launch of a kernel computes all of it.
@@ -61,6 +69,10 @@ void Compute(const char* function, const unsigned long long* arguments) {
     ASSERT_EQ(arguments[i] % 16, 0u) << function << " argument " << i;
     params.emplace_back(reinterpret_cast<std::byte*>(arguments[i]),
                         static_cast<size_t>(buffer.size * SizeOf(buffer.dtype)));
+  }
+  const unsigned long long* encoded = arguments + kernel.NumParams() + 2;
+  for (const mlc_tensor_map& map : Maps()[found->first]) {
+    EXPECT_EQ(*encoded++, arguments[map.argument] + static_cast<uint64_t>(map.byte_offset));
   }
   const Status status = ir::Interpret(kernel, params);
   ASSERT_TRUE(status.ok()) << function << ": " << status.message();
@@ -95,6 +107,7 @@ class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
   void TearDown() override {
     fake_cuda_compute(nullptr, nullptr);
     Kernels().clear();
+    Maps().clear();
     fs::remove_all(root_);
   }
 
@@ -121,12 +134,13 @@ class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
   Result<Choice> ChoiceFor(const graph::Workload& workload, const std::string& number) const {
     const auto families = schedule::FamiliesFor(workload, target_);
     if (families.empty()) return Internal("no family for " + workload.Summary());
-    const schedule::Family* const warpgroups = schedule::FindFamily("warpgroup_contraction");
-    const bool use = warpgroups_ && warpgroups->Accepts(workload, target_);
-    Choice choice{
-        (use ? warpgroups : families[0])->Default(workload, target_), FromDefault(), 0, {}};
-    Kernels()["mlc_net_k" + number] =
-        MLC_TRY(schedule::LowerConfig(workload, target_, choice.config)).kernel;
+    const schedule::Family* const wanted =
+        warpgroups_.empty() ? nullptr : schedule::FindFamily(warpgroups_);
+    const bool use = wanted != nullptr && wanted->Accepts(workload, target_);
+    Choice choice{(use ? wanted : families[0])->Default(workload, target_), FromDefault(), 0, {}};
+    const std::string name = "mlc_net_k" + number;
+    Kernels()[name] = MLC_TRY(schedule::LowerConfig(workload, target_, choice.config)).kernel;
+    Maps()[name] = MLC_TRY(codegen::PrintCuda(Kernels()[name], target_)).tensor_maps;
     if (!use || !substitutes_) return choice;
     const target::Target newer = target::NewerDevices(target_)[0];
     choice.substitute = schedule::FamiliesFor(workload, newer)[0]->Default(workload, newer);
@@ -190,8 +204,8 @@ class DeviceLibrary : public ::testing::TestWithParam<graph::Precision> {
 
   target::Target target_;
   std::string root_;
-  bool warpgroups_ = false;   // tasks take Hopper's own matrix instructions where they can
-  bool substitutes_ = false;  // which newer devices replace
+  std::string warpgroups_;    // the family that tasks take where they can, of Hopper's own
+  bool substitutes_ = false;  // matrix instructions, which newer devices replace
 };
 
 #define SKIP_WITHOUT_NVRTC(report)                       \
@@ -269,7 +283,8 @@ TEST_F(OneDeviceLibrary, OfOlderDevicesLaunchesNothingEarly) {
 TEST_F(OneDeviceLibrary, NewerDevicesRunSubstitutes) {
   const double tolerance = graph::ToleranceOf(graph::Precision::kFp16);
   const graph::Graph graph = testing::WideProducts();
-  warpgroups_ = substitutes_ = true;
+  warpgroups_ = "warpgroup_contraction";
+  substitutes_ = true;
   for (const bool embed : {true, false}) {
     const Result<LibraryReport> report =
         Write(graph, graph::Precision::kFp16, embed ? "embedded" : "apart", embed);
@@ -302,7 +317,7 @@ TEST_F(OneDeviceLibrary, NewerDevicesRunSubstitutes) {
 }
 
 TEST_F(OneDeviceLibrary, WithoutSubstitutesRunsOnItsTargetAlone) {
-  warpgroups_ = true;
+  warpgroups_ = "warpgroup_contraction";
   const Result<LibraryReport> report =
       Write(testing::WideProducts(), graph::Precision::kFp16, "alone");
   SKIP_WITHOUT_NVRTC(report);
@@ -315,6 +330,16 @@ TEST_F(OneDeviceLibrary, WithoutSubstitutesRunsOnItsTargetAlone) {
   mlc_model* model = nullptr;
   EXPECT_EQ(api->open(api, nullptr, &model), MLC_UNSUPPORTED_MACHINE);
   dlclose(handle);
+}
+
+TEST_F(OneDeviceLibrary, KernelsThatCopyTensorsTakeMaps) {
+  const graph::Graph graph = testing::WideProducts();
+  warpgroups_ = "role_contraction";
+  const Result<LibraryReport> report = Write(graph, graph::Precision::kFp16, "maps");
+  SKIP_WITHOUT_NVRTC(report);
+  ExpectNear(Run(report->shared_library, graph, nullptr), graph,
+             graph::ToleranceOf(graph::Precision::kFp16));
+  EXPECT_THAT(fake_cuda_notes(), HasSubstr("map type=6 64 by 128 pitch=256 box=64 by 64"));
 }
 
 // A user-supplied kernel for one task: the library launches it as it says, whatever was launched

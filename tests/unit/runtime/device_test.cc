@@ -28,9 +28,9 @@ class Model {
     launches_[0] = {"k0_add", {1, 1, 1}, {32, 1, 1}, 0, 1};
     launches_[1] = {"k1_scale", {2, 1, 1}, {64, 1, 1}, 100 * 1024, 1};
     launches_[2] = {"k2_count", {3, 2, 4}, {8, 4, 3}, 0, 0};
-    kernels_[0] = {"FAKE k0_add", "FAKETEXT k0_add", &launches_[0], 1};
-    kernels_[1] = {"FAKE k1_scale", "FAKETEXT k1_scale", &launches_[1], 1};
-    kernels_[2] = {"FAKE k2_count", "FAKETEXT k2_count", &launches_[2], 1};
+    kernels_[0] = {"FAKE k0_add", "FAKETEXT k0_add", &launches_[0], 1, nullptr, 0};
+    kernels_[1] = {"FAKE k1_scale", "FAKETEXT k1_scale", &launches_[1], 1, nullptr, 0};
+    kernels_[2] = {"FAKE k2_count", "FAKETEXT k2_count", &launches_[2], 1, nullptr, 0};
     add_ = {{{MLC_AT_INPUT, 0, 0}, {MLC_AT_WEIGHTS, 0, 64}, {MLC_AT_OUTPUT, 1, 0}}};
     scale_ = {{{MLC_AT_OUTPUT, 1, 0}, {MLC_AT_ARENA, 0, 64}}};
     count_ = {{{MLC_AT_ARENA, 0, 64}, {MLC_AT_OUTPUT, 0, 0}}};
@@ -70,9 +70,9 @@ class Model {
   void AddNewer() {
     newer_launches_[0] = {"n0_add", {4, 1, 1}, {32, 1, 1}, 0, 1};
     newer_launches_[1] = {"n1_scale", {8, 1, 1}, {64, 1, 1}, 0, 1};
-    newer_kernels_[0] = {nullptr, "FAKETEXT n0_add", &newer_launches_[0], 1};
-    newer_kernels_[1] = {nullptr, "FAKETEXT n1_scale", &newer_launches_[1], 1};
-    newer_kernels_[2] = {nullptr, "FAKETEXT k2_count", &launches_[2], 1};
+    newer_kernels_[0] = {nullptr, "FAKETEXT n0_add", &newer_launches_[0], 1, nullptr, 0};
+    newer_kernels_[1] = {nullptr, "FAKETEXT n1_scale", &newer_launches_[1], 1, nullptr, 0};
+    newer_kernels_[2] = {nullptr, "FAKETEXT k2_count", &launches_[2], 1, nullptr, 0};
     newer_add_ = {{{MLC_AT_INPUT, 0, 0}, {MLC_AT_WEIGHTS, 0, 128}, {MLC_AT_OUTPUT, 1, 0}}};
     newer_steps_ = steps_;
     newer_steps_[0].operands = newer_add_.data();
@@ -86,6 +86,24 @@ class Model {
     for (mlc_device_kernel& kernel : kernels_) kernel.portable = nullptr;
   }
 
+  // The second kernel fetches what it scaled, z, through a map.
+  void AddMap() {
+    map_ = {0,
+            MLC_TENSOR_MAP_F32,
+            0,
+            4,
+            1,
+            16,
+            32,
+            8,
+            MLC_TENSOR_MAP_SWIZZLE_128,
+            MLC_TENSOR_MAP_NO_PROMOTION};
+    launches_[1].function = "k1_fetch";
+    kernels_[1].binary = "FAKE k1_fetch";
+    kernels_[1].maps = &map_;
+    kernels_[1].map_count = 1;
+  }
+
   const mlc_model_api* api() const { return &table_.api; }
   mlc_device_image& image() { return image_; }
   const void* weights() const { return weights_.data(); }
@@ -95,6 +113,7 @@ class Model {
   const int64_t dim_ = 4;
   std::array<mlc_device_launch, 3> launches_ = {};
   std::array<mlc_device_kernel, 3> kernels_ = {};
+  mlc_tensor_map map_ = {};
   std::array<mlc_operand, 3> add_ = {};
   std::array<mlc_operand, 2> scale_ = {}, count_ = {};
   std::array<mlc_step, 3> steps_ = {};
@@ -245,6 +264,46 @@ TEST_F(Device, TheOldestAddressesAreForgotten) {
   buffers[0].y = {};
   ASSERT_EQ(RunDevice(buffers[0]), MLC_OK);
   EXPECT_EQ(buffers[0].y, kY);
+}
+
+TEST_F(Device, KernelsTakeMapsOfWhatLiesAtTheirArguments) {
+  model_.AddMap();
+  OpenWithSession();
+  const std::array<float, 4> fetched = {2, 4, 6, 8};  // x + w + 1
+  const std::string note = "map type=7 1 by 4 pitch=16 box=8 by 32 swizzle=3 promotion=0\n";
+  EXPECT_EQ(Count(note), 1) << "the session's own buffers";
+  Buffers host;
+  for (int run = 0; run < 2; ++run) {
+    host.y = {};
+    ASSERT_EQ(Run(host), MLC_OK);
+    EXPECT_EQ(host.y, fetched);
+  }
+  EXPECT_EQ(Count(note), 1) << "what has not moved keeps its map";
+  std::array<Buffers, 2> buffers;
+  for (int round = 0; round < 3; ++round) {
+    for (Buffers& one : buffers) {
+      one.y = {};
+      ASSERT_EQ(RunDevice(one), MLC_OK);
+      EXPECT_EQ(one.y, fetched);
+    }
+  }
+  EXPECT_EQ(Count(note), 5) << "two each: launched one by one, and captured";
+  std::array<double, 3> steps = {};
+  host.y = {};
+  ASSERT_EQ(
+      mlc_device_run_profiled(session_, host.inputs().data(), host.outputs().data(), steps.data()),
+      MLC_OK);
+  EXPECT_EQ(host.y, fetched);
+}
+
+TEST_F(Device, AMapThatTheDriverRefusesIsAnError) {
+  model_.AddMap();
+  OpenWithSession();
+  fake_cuda_fail("cuTensorMapEncodeTiled", 1, 1);
+  Buffers buffers;
+  EXPECT_EQ(RunDevice(buffers), MLC_DEVICE_FAILED);
+  ASSERT_EQ(RunDevice(buffers), MLC_OK);
+  EXPECT_EQ(buffers.y, (std::array<float, 4>{2, 4, 6, 8}));
 }
 
 TEST_F(Device, MakesANewGraphWhereTheOldOneCannotBeUpdated) {

@@ -73,7 +73,7 @@ class FakeGpus : public ::testing::Test {
     BuiltKernel built;
     built.bindings = {{schedule::Binding::Kind::kOperand, 0},
                       {schedule::Binding::Kind::kOutput, 0}};
-    built.device = DevicePart{image, {}, 256, 64};
+    built.device = DevicePart{image, {}, 256, 64, {}};
     for (int i = 0; i < launches; ++i) built.device->launches.push_back({"k_p0", 4, 256, 0});
     return {Doubled().ToText(), {Encode(built)}, set_->serial(), early_stop_ns};
   }

@@ -30,8 +30,12 @@ BuiltKernel Built() {
 BuiltKernel BuiltForDevice() {
   BuiltKernel built = Built();
   built.kernel = {};
-  built.device =
-      DevicePart{"cubin", {{"k_p0", {132, 4, 2}, {16, 8}, 65536}, {"k_p1", 1, 32, 0}}, 1024, 64};
+  built.device = DevicePart{"cubin",
+                            {{"k_p0", {132, 4, 2}, {16, 8}, 65536}, {"k_p1", 1, 32, 0}},
+                            1024,
+                            64,
+                            {{1, MLC_TENSOR_MAP_BF16, 128, 256, 64, 512, 64, 32,
+                              MLC_TENSOR_MAP_SWIZZLE_128, MLC_TENSOR_MAP_PROMOTE_128}}};
   return built;
 }
 
@@ -47,6 +51,18 @@ TEST(BuiltKernel, DeviceCodeComesBack) {
   EXPECT_EQ(back->device->launches[0].block_bytes, 65536);
   EXPECT_EQ(back->device->workspace_bytes, 1024);
   EXPECT_EQ(back->device->counter_bytes, 64);
+  ASSERT_EQ(back->device->tensor_maps.size(), 1u);
+  const mlc_tensor_map& map = back->device->tensor_maps[0];
+  EXPECT_EQ(map.argument, 1);
+  EXPECT_EQ(map.type, MLC_TENSOR_MAP_BF16);
+  EXPECT_EQ(map.byte_offset, 128);
+  EXPECT_EQ(map.depth, 256);
+  EXPECT_EQ(map.rows, 64);
+  EXPECT_EQ(map.pitch_bytes, 512);
+  EXPECT_EQ(map.box_depth, 64);
+  EXPECT_EQ(map.box_rows, 32);
+  EXPECT_EQ(map.swizzle, MLC_TENSOR_MAP_SWIZZLE_128);
+  EXPECT_EQ(map.promotion, MLC_TENSOR_MAP_PROMOTE_128);
   EXPECT_EQ(back->object, "object");
 }
 
@@ -59,6 +75,16 @@ TEST(BuiltKernel, LaunchesThatNoDeviceCouldMakeAreRefused) {
     built.device->launches = {launch};
     EXPECT_EQ(Decode(Encode(built), Relu()).status().code(), StatusCode::kDataLoss);
   }
+}
+
+TEST(BuiltKernel, MapsOfWhatIsNoArgumentAreRefused) {
+  BuiltKernel built = BuiltForDevice();
+  for (const int32_t argument : {-1, 5}) {
+    built.device->tensor_maps[0].argument = argument;
+    EXPECT_EQ(Decode(Encode(built), Relu()).status().code(), StatusCode::kDataLoss);
+  }
+  built.device->tensor_maps[0].argument = 4;  // counters, behind three bindings and scratch
+  EXPECT_TRUE(Decode(Encode(built), Relu()).ok());
 }
 
 TEST(Messages, TrialsAndMeasurementsComeBack) {

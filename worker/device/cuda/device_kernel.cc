@@ -72,6 +72,7 @@ Result<std::unique_ptr<DeviceKernel>> DeviceKernel::Bind(Device& device,
                        "clearing counters"));
   MLC_TRY(kernel->Prepare(workload, built, set, pool));
   MLC_TRY(kernel->FillParameters(workload, built, set));
+  MLC_TRY(kernel->EncodeMaps());
   return kernel;
 }
 
@@ -83,6 +84,7 @@ Status DeviceKernel::LoadFunctions(const DevicePart& part) {
   }
   code_ = *std::move(code);
   launches_ = part.launches;
+  tensor_maps_ = part.tensor_maps;
   for (const codegen::CudaLaunch& launch : launches_) {
     Result<mlc_cu_function> function = code_->Function(launch.function, launch.block_bytes);
     if (!function.ok()) return InvalidArgument(function.status().message());
@@ -151,13 +153,13 @@ Status DeviceKernel::FillParameters(const graph::Workload& workload, const Built
     bytes += weight_bytes.back();
   }
   first.insert(first.end(), {scratch_.address(), counters_.address()});
-  parameters_.push_back(first);
+  arguments_.push_back({first, {}});
   if (bytes == 0) return Status();
   const int64_t more = std::min<int64_t>(kGpuCopies - 1, kCopyBudget / bytes);
   copies_ = MLC_TRY(DeviceMemory::Allocate(device_, more * bytes));
   mlc_cu_ptr to = copies_.address();
   for (int64_t copy = 0; copy < more; ++copy) {
-    parameters_.push_back(first);
+    arguments_.push_back({first, {}});
     for (size_t i = 0; i < weight_bytes.size(); ++i) {
       if (weight_bytes[i] == 0) continue;
       // Both ends lie in buffers that were rounded up alike.
@@ -165,8 +167,19 @@ Status DeviceKernel::FillParameters(const graph::Workload& workload, const Built
           device_.Check(device_.cuda().memcpy_dtod_async(
                             to, first[i], static_cast<size_t>(weight_bytes[i]), device_.stream()),
                         "copying weights"));
-      parameters_.back()[i] = to;
+      arguments_.back().addresses[i] = to;
       to += static_cast<uint64_t>(weight_bytes[i]);
+    }
+  }
+  return Status();
+}
+
+Status DeviceKernel::EncodeMaps() {
+  for (Arguments& arguments : arguments_) {
+    for (const mlc_tensor_map& map : tensor_maps_) {
+      const int result = mlc_cuda_encode_tensor_map(
+          &device_.cuda(), &map, arguments.addresses.data(), &arguments.maps.emplace_back());
+      MLC_TRY(device_.Check(result, "encoding a tensor map"));
     }
   }
   return Status();
@@ -183,9 +196,10 @@ Status DeviceKernel::Poison() {
 }
 
 Status DeviceKernel::Execute(int copy) {
-  std::vector<mlc_cu_ptr>& addresses = parameters_[static_cast<size_t>(copy)];
+  Arguments& arguments = arguments_[static_cast<size_t>(copy)];
   std::vector<void*> parameters;
-  for (mlc_cu_ptr& address : addresses) parameters.push_back(&address);
+  for (mlc_cu_ptr& address : arguments.addresses) parameters.push_back(&address);
+  for (mlc_cu_tensor_map& map : arguments.maps) parameters.push_back(&map);
   for (size_t i = 0; i < functions_.size(); ++i) {
     const codegen::CudaLaunch& launch = launches_[i];
     MLC_TRY(device_.Check(

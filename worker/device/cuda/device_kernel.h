@@ -27,7 +27,7 @@ class DeviceKernel {
   Status Poison();
   // Enqueues one execution with weight copy `copy`. REQUIRES: copy < copies().
   Status Execute(int copy);
-  int copies() const { return static_cast<int>(parameters_.size()); }
+  int copies() const { return static_cast<int>(arguments_.size()); }
   int launches() const { return static_cast<int>(functions_.size()); }
 
   // Waits for the stream, then copies all outputs with their guard zones.
@@ -51,7 +51,15 @@ class DeviceKernel {
                         const DeviceSet& set);
 
   Device& device_;
+  // What launches with one copy of the weights take.
+  struct Arguments {
+    std::vector<mlc_cu_ptr> addresses;
+    std::vector<mlc_cu_tensor_map> maps;  // of what lies there
+  };
+  Status EncodeMaps();
+
   std::vector<codegen::CudaLaunch> launches_;
+  std::vector<mlc_tensor_map> tensor_maps_;
   std::unique_ptr<DeviceCode> code_;
   std::vector<mlc_cu_function> functions_;
   std::vector<Region> outputs_;
@@ -60,7 +68,7 @@ class DeviceKernel {
   DeviceMemory counters_;
   std::vector<DeviceMemory> prepared_;
   DeviceMemory copies_;
-  std::vector<std::vector<mlc_cu_ptr>> parameters_;  // for each copy of the weights
+  std::vector<Arguments> arguments_;  // for each copy of the weights
 };
 
 }  // namespace mlc::worker

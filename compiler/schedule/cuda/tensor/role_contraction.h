@@ -21,7 +21,7 @@ namespace mlc::schedule {
 class RoleContractionFamily final : public FamilyOf<RoleProblem> {
  public:
   std::string_view name() const override { return "role_contraction"; }
-  int version() const override { return 3; }
+  int version() const override { return 4; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 
  protected:

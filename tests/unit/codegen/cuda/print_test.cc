@@ -88,6 +88,25 @@ TEST(CudaPrint, LaunchesSayWhatToLaunch) {
   EXPECT_EQ(source->counter_bytes, 0);
 }
 
+TEST(CudaPrint, TensorMapsAreDataAndParameters) {
+  const Result<CudaSource> source = PrintCuda(HopperKernels()[2].kernel, CudaTarget("sm_90a"));
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  ASSERT_EQ(source->tensor_maps.size(), 1u);
+  const mlc_tensor_map& map = source->tensor_maps[0];
+  EXPECT_EQ(map.argument, 0);
+  EXPECT_EQ(map.type, MLC_TENSOR_MAP_BF16);
+  EXPECT_EQ(map.byte_offset, 0);
+  EXPECT_EQ(map.rows, 64);
+  EXPECT_EQ(map.depth, 256);
+  EXPECT_EQ(map.pitch_bytes, 512);
+  EXPECT_EQ(map.box_rows, 64);
+  EXPECT_EQ(map.box_depth, 64);
+  EXPECT_EQ(map.swizzle, MLC_TENSOR_MAP_SWIZZLE_128);
+  EXPECT_EQ(source->workspace_bytes, 0);
+  EXPECT_THAT(source->text, HasSubstr("    const __grid_constant__ TensorMap Map0) {"));
+  EXPECT_THAT(source->text, HasSubstr("CopyTensor(&a_tiles[stage_1 * 4096], &Map0, "));
+}
+
 TEST(CudaPrint, EachPhaseGetsTheSharedMemoryItUses) {
   KernelBuilder k("phases");
   const BufferId y = k.Out("y", DType::kF32, 64);

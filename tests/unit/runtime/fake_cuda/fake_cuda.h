@@ -1,8 +1,8 @@
 /* A CUDA driver for tests on machines without one: a shared library named libcuda.so.1 whose device
    memory is the host's, whose streams run at once and whose graphs are lists of calls. It notes
-   what it is asked to do. Kernels are known by name: NAME_add, NAME_scale and NAME_count compute,
-   others do nothing. Code is "FAKE" and a list of names, or anything that contains the names. Not
-   thread-safe. */
+   what it is asked to do. Kernels are known by name: NAME_add, NAME_scale, NAME_count and
+   NAME_fetch compute, others do nothing. Code is "FAKE" and a list of names, or anything that
+   contains the names. Not thread-safe. */
 #ifndef MLC_TESTS_UNIT_RUNTIME_FAKE_CUDA_H_
 #define MLC_TESTS_UNIT_RUNTIME_FAKE_CUDA_H_
 
@@ -12,6 +12,7 @@ extern "C" {
 
 /* One line per noted call since the last fake_cuda_reset:
      launch NAME blocks=B threads=T bytes=D programmatic=P
+     map type=T ROWS by DEPTH pitch=BYTES box=ROWS by DEPTH swizzle=S promotion=P
      htod BYTES | dtoh BYTES | graph_launch N | instantiate N | update N | load binary|text */
 const char* fake_cuda_notes(void);
 /* Forgets notes and failures; compute capability 9.0, one device, driver 13.0. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/runtime/tensor_map.h"
 #include "driver.h"
 #include "fake_cuda.h"
 
@@ -59,6 +60,22 @@ int cuFuncSetAttribute(mlc_cu_function function, int attribute, int value) {
   return 0;
 }
 
+/* A map holds the address and the extents that it was made of. */
+int cuTensorMapEncodeTiled(mlc_cu_tensor_map* map, int type, uint32_t rank, void* address,
+                           const uint64_t* sizes, const uint64_t* pitches, const uint32_t* box,
+                           const uint32_t* steps, int interleave, int swizzle, int promotion,
+                           int fill) {
+  (void)steps, (void)interleave, (void)fill;
+  const int result = fake_failure("cuTensorMapEncodeTiled");
+  if (result != 0) return result;
+  if (rank != 2 || (uintptr_t)map % 64 != 0 || (uintptr_t)address % 16 != 0) return 1;
+  map->words[0] = (uint64_t)(uintptr_t)address;
+  fake_note("map type=%d %lu by %lu pitch=%lu box=%u by %u swizzle=%d promotion=%d\n", type,
+            (unsigned long)sizes[1], (unsigned long)sizes[0], (unsigned long)pitches[0], box[1],
+            box[0], swizzle, promotion);
+  return 0;
+}
+
 static int EndsWith(const char* text, const char* end) {
   const size_t a = strlen(text), b = strlen(end);
   return a >= b && strcmp(text + a - b, end) == 0;
@@ -71,7 +88,8 @@ static const char* Extents(char* text, size_t size, mlc_cuda_dim3 extent) {
   return text;
 }
 
-/* add: c = a + b; scale: b = 2 a; count: the counter must be zero and is left so, b = a + 1. */
+/* add: c = a + b; scale: b = 2 a; count: the counter must be zero and is left so, b = a + 1;
+   fetch: b is what lies where the first map says. */
 void fake_execute(const fake_call* c) {
   const char* name = c->kernel->name;
   char blocks[40], threads[40];
@@ -91,6 +109,7 @@ void fake_execute(const fake_call* c) {
   for (int i = 0; i < kFloats; ++i) {
     if (EndsWith(name, "_add")) operands[2][i] = operands[0][i] + operands[1][i];
     if (EndsWith(name, "_scale")) operands[1][i] = 2 * operands[0][i];
+    if (EndsWith(name, "_fetch")) operands[1][i] = operands[4][i];
     if (EndsWith(name, "_count")) {
       operands[1][i] = operands[0][i] + (*(int*)(void*)operands[3] == 0 ? 1 : 100);
     }
@@ -98,7 +117,7 @@ void fake_execute(const fake_call* c) {
 }
 
 static int ArgumentsOf(const char* name) {
-  if (EndsWith(name, "_add")) return 5;
+  if (EndsWith(name, "_add") || EndsWith(name, "_fetch")) return 5;
   return EndsWith(name, "_scale") || EndsWith(name, "_count") ? 4 : 0;
 }
 

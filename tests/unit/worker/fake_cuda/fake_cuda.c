@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "compiler/runtime/cuda_driver.h"
+#include "compiler/runtime/tensor_map.h"
 
 typedef struct {
   char image[64];
@@ -236,6 +237,16 @@ int cuLaunchKernelEx(const mlc_cu_launch_config* config, fake_function* function
   }
   now += 6000;
   return 0;
+}
+
+int cuTensorMapEncodeTiled(mlc_cu_tensor_map* map, int type, uint32_t rank, void* address,
+                           const uint64_t* sizes, const uint64_t* pitches, const uint32_t* box,
+                           const uint32_t* steps, int interleave, int swizzle, int promotion,
+                           int fill) {
+  (void)type, (void)rank, (void)sizes, (void)pitches, (void)box, (void)steps, (void)interleave;
+  (void)swizzle, (void)promotion, (void)fill;
+  map->words[0] = (uint64_t)(uintptr_t)address;
+  return sticky;
 }
 
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
