@@ -29,8 +29,9 @@ struct Case {
   const char* name;
   graph::Graph (*model)();
   Precision precision;
-  double error;           // over the largest magnitude
-  bool clusters = false;  // where a contraction has them
+  double error;                  // over the largest magnitude
+  bool clusters = false;         // where a contraction has them
+  const char* family = nullptr;  // that tasks take where they can
 };
 
 // Memory of the GPU, through the driver.
@@ -70,6 +71,7 @@ class GpuLibrary : public ::testing::TestWithParam<Case> {
     if (path.status().code() == StatusCode::kNotFound) GTEST_SKIP() << path.status().message();
     ASSERT_TRUE(path.ok()) << path.status().message();
     EXPECT_EQ(GetParam().clusters && target_.gpu().compute >= 90, clusters_ > 0);
+    EXPECT_EQ(GetParam().family != nullptr && target_.gpu().HasWarpgroupMma(), preferred_ > 0);
     Open(*path);
   }
   void TearDown() override {
@@ -91,6 +93,7 @@ class GpuLibrary : public ::testing::TestWithParam<Case> {
       choices.push_back(
           {families[0]->Default(task.workload, target_), package::FromDefault(), 0, {}});
       if (GetParam().clusters) Cluster(task.workload, choices.back().config);
+      if (GetParam().family != nullptr) Prefer(task.workload, choices.back().config);
     }
     package::LibraryOptions options;
     options.directory = root_;
@@ -112,6 +115,13 @@ class GpuLibrary : public ::testing::TestWithParam<Case> {
       ++clusters_;
       return;
     }
+  }
+
+  void Prefer(const graph::Workload& workload, schedule::Config& config) {
+    const schedule::Family& family = *schedule::FindFamily(GetParam().family);
+    if (!family.Accepts(workload, target_)) return;
+    config = family.Default(workload, target_);
+    ++preferred_;
   }
 
   void Open(const std::string& path) {
@@ -154,7 +164,8 @@ class GpuLibrary : public ::testing::TestWithParam<Case> {
 
   target::Target target_;
   std::string root_;
-  int clusters_ = 0;  // kernels that have them
+  int clusters_ = 0;   // kernels that have them
+  int preferred_ = 0;  // tasks that take the case's family
   void* handle_ = nullptr;
   const mlc_model_api* api_ = nullptr;
   mlc_model* model_ = nullptr;
@@ -258,6 +269,9 @@ const Case kCaches[] = {{"cache_fp32", SixRows, Precision::kFp32, 1e-6}};
 INSTANTIATE_TEST_SUITE_P(Models, GpuCaches, ::testing::ValuesIn(kCaches),
                          [](const auto& info) { return info.param.name; });
 
+// Its kernels take tensor maps, in tf32 of the model's own input.
+constexpr char kRoles[] = "role_contraction";
+
 const Case kCases[] = {{"perceptron_fp32", Perceptron, Precision::kFp32, 1e-5},
                        {"perceptron_tf32", Perceptron, Precision::kTf32, 5e-3},
                        {"perceptron_fp16", Perceptron, Precision::kFp16, 2e-2},
@@ -268,7 +282,9 @@ const Case kCases[] = {{"perceptron_fp32", Perceptron, Precision::kFp32, 1e-5},
                        {"convolutional_bf16", Convolutional, Precision::kBf16, 5e-2},
                        {"cache_fp32", SixRows, Precision::kFp32, 1e-6},
                        {"clusters_tf32", LongProducts, Precision::kTf32, 5e-3, true},
-                       {"clusters_fp16", LongProducts, Precision::kFp16, 2e-2, true}};
+                       {"clusters_fp16", LongProducts, Precision::kFp16, 2e-2, true},
+                       {"maps_tf32", WideProducts, Precision::kTf32, 5e-3, false, kRoles},
+                       {"maps_fp16", WideProducts, Precision::kFp16, 2e-2, false, kRoles}};
 INSTANTIATE_TEST_SUITE_P(Models, GpuLibrary, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 
