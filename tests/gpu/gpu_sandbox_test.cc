@@ -70,7 +70,7 @@ class GpuSandbox : public ::testing::Test {
     built.bindings = {{schedule::Binding::Kind::kOperand, 0},
                       {schedule::Binding::Kind::kOutput, 0}};
     built.device =
-        DevicePart{binary->image, {{"k_p0", kElements / kThreads, kThreads, 0}}, 256, 64};
+        DevicePart{binary->image, {{"k_p0", kElements / kThreads, kThreads, 0}}, 256, 64, {}};
     const auto set = SharedMemory::Create(ReferenceLayoutOf(Doubled()).bytes);
     EXPECT_TRUE(MakeReference(Doubled(), 3, set->bytes()).ok());
     const GpuTaskMessage task{Doubled().ToText(), {Encode(built)}, set->serial(), 0};

@@ -94,7 +94,7 @@ class GpuRunnerTest : public ::testing::Test {
     BuiltKernel built;
     built.bindings = {{schedule::Binding::Kind::kOperand, 0},
                       {schedule::Binding::Kind::kOutput, 0}};
-    built.device = DevicePart{binary->image, launches, 256, 64};
+    built.device = DevicePart{binary->image, launches, 256, 64, {}};
     return {Doubled().ToText(), {Encode(built)}, set.serial(), early_stop_ns};
   }
 
