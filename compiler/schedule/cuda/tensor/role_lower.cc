@@ -48,6 +48,7 @@ class RoleLowering {
   void EmitRoles();
   void EmitPart();
   void ForTiles(const ExprRef& first, int64_t every, const std::function<void(ExprRef)>& body);
+  void IfTile(const ExprRef& round, const std::function<void()>& body);
   void PlaceTile(const ExprRef& tile);
   Step StepOf(const ExprRef& round, const ExprRef& k) const;
   void EmitCopies();
@@ -184,6 +185,15 @@ void RoleLowering::ForTiles(const ExprRef& first, int64_t every,
     };
     if (plan_.units() % plan_.clusters() == 0) return inside();
     b_.If(Less(tile, plan_.units()), inside);
+  });
+}
+
+// The tile of a round, which may be behind the last one.
+void RoleLowering::IfTile(const ExprRef& round, const std::function<void()>& body) {
+  const ExprRef tile = b_.Let("next_tile", round * plan_.clusters() + cluster_);
+  b_.If(Less(tile, plan_.units()), [&] {
+    PlaceTile(tile);
+    body();
   });
 }
 
@@ -355,7 +365,18 @@ void RoleLowering::AddProducts() {
 // By the warps behind the one that copies.
 void RoleLowering::EmitStores() {
   store_->PlaceStorer(b_.Let("storer", thread_ - int64_t{32} * (plan_.warps() + 1)));
-  ForTiles(Int(0), 1, [&](const ExprRef& round) { store_->CarryTile(TileOf(round)); });
+  const bool ahead = store_->FetchesAhead();
+  const auto fetch = [&](const ExprRef& round) {
+    IfTile(round, [&] { store_->FetchTile(TileOf(round)); });
+  };
+  if (ahead) fetch(Int(0));
+  ForTiles(Int(0), 1, [&](const ExprRef& round) {
+    const RoleStore::Tile tile = TileOf(round);
+    if (!ahead) store_->FetchTile(tile);
+    store_->OfferTile(tile);
+    if (ahead) fetch(round + int64_t{1});
+    store_->CarryTile(tile);
+  });
 }
 
 }  // namespace

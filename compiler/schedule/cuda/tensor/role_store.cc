@@ -283,21 +283,29 @@ void RoleStore::ForPieces(const Tile& tile, const std::function<void(const Piece
   });
 }
 
-void RoleStore::CarryTile(const Tile& tile) {
-  const ExprRef results = b_.Let("results_of", ResultTileOf(tile));
+// The place of the results is free: what a thread fetches to it, the same thread has carried away.
+void RoleStore::FetchTile(const Tile& tile) {
+  if (!problem_.results.guest) return;
+  const int guest = *problem_.results.guest;
+  const graph::ValueId id = workload_.operands()[static_cast<size_t>(guest)];
+  const graph::TensorType& type = workload_.graph()[id].type;
+  ForPieces(tile, [&](const Piece& piece) {
+    b_.CopyAsync(sums_, piece.at, fused_.OperandBuffer(guest), fused_.Offset(type, piece.point.at),
+                 kPieceLanes);
+  });
+}
+
+void RoleStore::OfferTile(const Tile& tile) {
   if (problem_.results.guest) {
-    const int guest = *problem_.results.guest;
-    const graph::ValueId id = workload_.operands()[static_cast<size_t>(guest)];
-    const graph::TensorType& type = workload_.graph()[id].type;
-    ForPieces(tile, [&](const Piece& piece) {
-      b_.CopyAsync(sums_, piece.at, fused_.OperandBuffer(guest),
-                   fused_.Offset(type, piece.point.at), kPieceLanes);
-    });
     b_.CommitCopies();
     b_.WaitCopies(0);
   }
   b_.WarpBarrier();
-  Arrive(ready_, lane_, results);
+  Arrive(ready_, lane_, b_.Let("offered", ResultTileOf(tile)));
+}
+
+void RoleStore::CarryTile(const Tile& tile) {
+  const ExprRef results = b_.Let("results_of", ResultTileOf(tile));
   async_.MbarrierWait(filled_, results, ParityOf(tile));
   ForPieces(tile, [&](const Piece& piece) {
     fused_.Store(0, piece.point, b_.Load(sums_, piece.at, kPieceLanes));

@@ -32,7 +32,12 @@ class RoleStore {
   void StoreTile(ir::BufferId c, const Tile& tile);
   // Of a storer; `thread` counts storers' threads alone.
   void PlaceStorer(const ir::ExprRef& thread);
+  // In this order for each tile. Where there are two places for tiles of results, the next tile may
+  // be fetched before this one is carried.
+  void FetchTile(const Tile& tile);
+  void OfferTile(const Tile& tile);  // to the warps that multiply
   void CarryTile(const Tile& tile);
+  bool FetchesAhead() const { return problem_.results.guest && plan_.result_tiles() > 1; }
   // Of every thread, where blocks share k: after StoreTile and a barrier. `index`: of the tile.
   void AddParts(const ir::ExprRef& thread, const Tile& tile, const ir::ExprRef& index,
                 const ir::ExprRef& part);
