@@ -389,6 +389,26 @@ TEST(RoleContractionProperty, StorersCarryResults) {
   }
 }
 
+// Tiles of 80 or 112 columns: results of two bytes, of four, those that storers carry, and parts.
+TEST(RoleContractionProperty, TilesMayHaveHalfAChunk) {
+  const auto half = [](const Config& config) { return config["bn"] % 32 != 0; };
+  const auto product = [](const std::string& dtype, const std::string& attributes) {
+    const std::string of = " : " + dtype;
+    return "%0 = input()" + of + "[200,600]\n%1 = weight()" + of +
+           "[600,160]\n%2 = matmul(%0, %1)" + attributes + of + "[200,160]\n";
+  };
+  const std::string halves = product("f16", ""), other = "%3 = input() : f16[200,160]\n";
+  const std::string residual = halves + other + "%4 = add(%2, %3) : f16[200,160]\nreturn %4\n";
+  EXPECT_GT(CheckRolesWhere(kBiased, 7, 6, 41, 4e-3, half), 4);
+  EXPECT_GT(
+      CheckRolesWhere(product("f32", " {precision=tf32}") + "return %2\n", 7, 6, 43, 4e-3, half),
+      4);
+  for (const char* knob : {"storers", "split", "cluster"}) {
+    const auto wanted = [&](const Config& config) { return half(config) && config[knob] > 1; };
+    EXPECT_GT(CheckRolesWhere(residual, 14, 6, 7, 4e-3, wanted), 3) << knob;
+  }
+}
+
 TEST(RoleContractionProperty, BlocksShareTheDepthOfATile) {
   const std::string body =
       "%0 = input() : f16[100,1800]\n%1 = weight() : f16[1800,136]\n%2 = matmul(%0, %1) : "

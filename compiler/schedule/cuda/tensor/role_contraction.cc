@@ -45,7 +45,8 @@ Space RoleContractionFamily::MakeSpace(const graph::Workload&, const RoleProblem
   const GpuContraction& g = problem.g;
   Space space{"role_contraction", version(), {}};
   space.knobs.push_back({"bm", Tiles({64, 128, 192, 256}, g.m)});
-  space.knobs.push_back({"bn", Tiles({32, 64, 96, 128, 160, 192, 256}, g.n)});
+  space.knobs.push_back(
+      {"bn", Tiles({32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 256}, g.n)});
   space.knobs.push_back({"groups", {1, 2}});
   space.knobs.push_back({"alternate", {0, 1}});
   space.knobs.push_back({"stages", {3, 4, 5, 6, 8}});

@@ -87,7 +87,7 @@ namespace {
 int NarrowChunk(const RoleProblem& problem, const target::Target& target, const RolePlan& plan) {
   const RoleResults& results = problem.results;
   if (!results.narrow || plan.split() > 1 || (results.guest && plan.storers == 0)) return 0;
-  const int chunks[] = {kRoleChunk, 2 * kRoleChunk, 4 * kRoleChunk};
+  const int chunks[] = {kRoleChunk / 2, kRoleChunk, 2 * kRoleChunk, 4 * kRoleChunk};
   int fits = 0;
   for (const int chunk : chunks) {
     RolePlan longer = plan;
@@ -197,7 +197,7 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
   if (rows % 64 != 0 || t.bm % 64 != 0 || t.bm > kMaxColumns) {
     return RejectReason::kTileExceedsShape;
   }
-  if (t.bn % kRoleChunk != 0 || t.bn > kMaxColumns) return RejectReason::kTileExceedsShape;
+  if (t.bn % ChunkOf(plan) != 0 || t.bn > kMaxColumns) return RejectReason::kTileExceedsShape;
   const auto covers = [](int tile, int64_t extent) { return tile > 64 && tile / 2 >= extent; };
   if (covers(t.bm, g.m) || covers(t.bn, g.n)) return RejectReason::kTileExceedsShape;
   // Each quarter of a multiprocessor holds as many warps as the fullest one.
@@ -213,6 +213,8 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
   if (plan.registers() > most) return RejectReason::kRegisters;
   if (plan.block_bytes() > target.gpu().block_bytes) return RejectReason::kCache;
   if (plan.storers > 0 && plan.narrow_chunk == 0) return RejectReason::kRedundant;
+  if (plan.storers > 0 && PiecesOf(plan) % kPiecesAhead != 0)
+    return RejectReason::kTileExceedsShape;
   // A stage is free again after the products behind it, and the next ones are on their way.
   if (t.stages < t.pending + 2) return RejectReason::kRedundant;
   if (plan.alternate && (plan.groups != 2 || plan.rounds() < 2)) return RejectReason::kRedundant;

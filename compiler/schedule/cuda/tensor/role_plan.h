@@ -18,12 +18,15 @@
 namespace mlc::schedule {
 
 // Columns that a warp stores at once, from rows of `kRolePitch` floats in shared memory: as many as
-// keep its accesses off each other's banks.
+// keep its accesses off each other's banks. Half of them where tiles have an odd number of halves.
 constexpr int kRoleChunk = 32;
 constexpr int kRolePitch = 40;
 // Results of two bytes that need no more than values of their columns lie there as results, in rows
 // of `narrow_chunk` and these more.
 constexpr int kNarrowGap = 8;
+// Storers carry pieces of 16 bytes, and have so many under way.
+constexpr int kPieceLanes = 8;
+constexpr int kPiecesAhead = 4;
 
 // What may lie in shared memory on the way of a product's results.
 struct RoleResults {
@@ -91,6 +94,15 @@ struct RolePlan {
   int64_t block_bytes() const;
   int registers() const;  // estimate of a thread that multiplies
 };
+
+// Columns of sums that a warp stores at once.
+inline int ChunkOf(const RolePlan& plan) {
+  return plan.tensor.bn % kRoleChunk == 0 ? kRoleChunk : kRoleChunk / 2;
+}
+// Pieces of a tile of results that a thread of the storers carries. REQUIRES: there are storers.
+inline int PiecesOf(const RolePlan& plan) {
+  return plan.tensor.bn / kPieceLanes * plan.tensor.bm / (32 * plan.storers);
+}
 
 RoleProblem RoleProblemOf(const graph::Workload& workload, const GpuContraction& g);
 // Whether tensor copies can bring the operands: rows that lie `RowPitch` elements apart.

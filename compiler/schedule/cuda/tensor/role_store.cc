@@ -9,8 +9,6 @@ using ir::Int;
 
 namespace {
 
-constexpr int kPieceLanes = 8;    // 16 bytes of results
-constexpr int kPiecesAhead = 4;   // under way in a storer
 constexpr int kFragmentRows = 8;  // from a fragment's first rows to its others
 
 }  // namespace
@@ -42,7 +40,7 @@ void RoleStore::DeclareBarriers() {
 // Of a warp's chunk, or of the whole block's tile.
 TileOutputShape RoleStore::OutputShape() const {
   if (plan_.split() == 1) {
-    return {16, kRoleChunk, kRolePitch, 1, 1, false, 32, 1, DType::kF32};
+    return {16, ChunkOf(plan_), kRolePitch, 1, 1, false, 32, 1, DType::kF32};
   }
   const TensorPlan& t = plan_.tensor;
   return {t.bm,          t.bn,       plan_.split_pitch(), 1, t.split, false, plan_.threads(),
@@ -99,7 +97,7 @@ void RoleStore::StoreTile(ir::BufferId c, const Tile& tile) {
   if (plan_.storers > 0) return FillTile(tile);
   for (int i = 0; i < plan_.row_tiles(); ++i) {
     const bool narrow = plan_.narrow_chunk > 0;
-    const int columns = narrow ? plan_.narrow_chunk : kRoleChunk;
+    const int columns = narrow ? plan_.narrow_chunk : ChunkOf(plan_);
     for (int chunk = 0; chunk < plan_.tensor.bn / columns; ++chunk) {
       if (narrow) {
         StoreNarrow(tile, i, chunk);
@@ -116,8 +114,9 @@ void RoleStore::StoreTile(ir::BufferId c, const Tile& tile) {
 void RoleStore::StoreChunk(const Tile& tile, int row_tile, int chunk) {
   const ExprRef at = sums_at_ + (ir::FloorDiv(lane_, 4) * kRolePitch + ir::Mod(lane_, 4) * 2);
   b_.WarpBarrier();
-  for (int j = 0; j < kRoleChunk / 8; ++j) {
-    const int fragment = row_tile * plan_.column_tiles() + chunk * (kRoleChunk / 8) + j;
+  const int fragments = ChunkOf(plan_) / 8;
+  for (int j = 0; j < fragments; ++j) {
+    const int fragment = row_tile * plan_.column_tiles() + chunk * fragments + j;
     b_.Store(fold_, Int(0), b_.Get(c_, Int(fragment)));
     for (int half = 0; half < 2; ++half) {
       b_.Store(sums_, at + (int64_t{half} * kFragmentRows * kRolePitch + j * 8),
@@ -125,7 +124,7 @@ void RoleStore::StoreChunk(const Tile& tile, int row_tile, int chunk) {
     }
   }
   b_.WarpBarrier();
-  const TileOutput::Place place = ChunkPlace(tile, row_tile, int64_t{chunk} * kRoleChunk);
+  const TileOutput::Place place = ChunkPlace(tile, row_tile, int64_t{chunk} * ChunkOf(plan_));
   IfInside(place, [&] { output_->Store(sums_, place); });
 }
 
@@ -255,7 +254,6 @@ void RoleStore::ForPieces(const Tile& tile, const std::function<void(const Piece
   const GpuContraction& g = problem_.g;
   const TensorPlan& t = plan_.tensor;
   const int64_t per_row = t.bn / kPieceLanes, at_once = int64_t{32} * plan_.storers;
-  const int64_t count = per_row * t.bm / at_once;
   TileOutput::Place place;
   place.batch = PlaceBatch(b_, g, Int(0));
   place.m = tile.m;
@@ -278,7 +276,7 @@ void RoleStore::ForPieces(const Tile& tile, const std::function<void(const Piece
       piece();
     }
   };
-  b_.For("piece", Int(0), Int(count), kPiecesAhead, [&](const ExprRef& number) {
+  b_.For("piece", Int(0), Int(PiecesOf(plan_)), kPiecesAhead, [&](const ExprRef& number) {
     b_.Unrolled("ahead", kPiecesAhead, [&](const ExprRef& i) { one(number + i); });
   });
 }
