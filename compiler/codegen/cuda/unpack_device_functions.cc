@@ -27,26 +27,33 @@ const std::vector<DeviceFunction>& UnpackDeviceFunctions() {
   asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(0x80008000u));
   return result;
 })"}},
+      // The bits of a mask, in a number: one instruction, while a compiler makes two of (a & b) |
+      // c.
+      {"BitsIn", {}, {R"(unsigned BitsIn(unsigned word, unsigned mask, unsigned number) {
+  unsigned result;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(result) : "r"(word), "r"(mask), "r"(number));
+  return result;
+})"}},
       // One half of a word, twice.
       {"HalfTwice", {}, {R"(unsigned HalfTwice(unsigned pair, int half) {
   return __byte_perm(pair, 0, half == 0 ? 0x1010 : 0x3232);
 })"}},
       {"Unpack4F16",
-       {"SubF16x2", "MulF16x2", "HalfTwice"},
+       {"SubF16x2", "MulF16x2", "HalfTwice", "BitsIn"},
        {R"(void Unpack4F16(unsigned* to, const int* codes, unsigned zeros, unsigned scales, bool biased) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    unsigned pair = (((unsigned)codes[0] >> (4 * i)) & 0x000f000fu) | 0x64006400u;
+    unsigned pair = BitsIn((unsigned)codes[0] >> (4 * i), 0x000f000fu, 0x64006400u);
     if (!biased) pair = SubF16x2(pair, 0x64006400u);
     to[i] = MulF16x2(SubF16x2(pair, HalfTwice(zeros, i % 2)), HalfTwice(scales, i % 2));
   }
 })"}},
       {"Unpack4BF16",
-       {"SubBF16x2", "MulBF16x2", "HalfTwice"},
+       {"SubBF16x2", "MulBF16x2", "HalfTwice", "BitsIn"},
        {R"(void Unpack4BF16(unsigned* to, const int* codes, unsigned zeros, unsigned scales, bool biased) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    unsigned pair = (((unsigned)codes[0] >> (4 * i)) & 0x000f000fu) | 0x43004300u;
+    unsigned pair = BitsIn((unsigned)codes[0] >> (4 * i), 0x000f000fu, 0x43004300u);
     if (!biased) pair = SubBF16x2(pair, 0x43004300u);
     to[i] = MulBF16x2(SubBF16x2(pair, HalfTwice(zeros, i % 2)), HalfTwice(scales, i % 2));
   }
@@ -61,17 +68,18 @@ const std::vector<DeviceFunction>& UnpackDeviceFunctions() {
     to[i] = MulF16x2(SubF16x2(pair, HalfTwice(zeros, i % 2)), HalfTwice(scales, i % 2));
   }
 })"}},
-      // The mantissa of bf16 is too short for 8 bits: by way of f32.
+      // The mantissa of bf16 is too short for 8 bits: 128 and the lower seven, less 128 or 256 as
+      // the highest says, is the code less 128.
       {"Unpack8BF16",
-       {"SubBF16x2", "MulBF16x2", "HalfTwice", "PackBF16"},
+       {"SubBF16x2", "MulBF16x2", "HalfTwice", "BitsIn"},
        {R"(void Unpack8BF16(unsigned* to, const int* codes, unsigned zeros, unsigned scales, bool) {
+  const unsigned rest = SubBF16x2(zeros, 0x43004300u);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const int first = i % 2 * 2;
-    const float low = __uint_as_float(__byte_perm(codes[i / 2], 0x4b000000u, 0x7540 + first));
-    const float high = __uint_as_float(__byte_perm(codes[i / 2], 0x4b000000u, 0x7541 + first));
-    const unsigned pair = PackBF16(low - 8388608.0f, high - 8388608.0f);
-    to[i] = MulBF16x2(SubBF16x2(pair, HalfTwice(zeros, i % 2)), HalfTwice(scales, i % 2));
+    const unsigned two = __byte_perm(codes[i / 2], 0, i % 2 == 0 ? 0x4140 : 0x4342);
+    const unsigned pair =
+        SubBF16x2(BitsIn(two, 0x007f007fu, 0x43004300u), (two & 0x00800080u) ^ 0x43804380u);
+    to[i] = MulBF16x2(SubBF16x2(pair, HalfTwice(rest, i % 2)), HalfTwice(scales, i % 2));
   }
 })"}},
       // Two codes of a word of float8, each in the high byte of a half.

@@ -1,8 +1,3 @@
-__device__ __forceinline__ unsigned PackBF16(float low, float high) {
-  unsigned word;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  return word;
-}
 __device__ __forceinline__ float BF16Lane(const unsigned* words, int lane) {
   const unsigned word = words[lane / 2];
   return __uint_as_float(lane % 2 == 0 ? word << 16 : word & 0xffff0000u);
@@ -17,17 +12,22 @@ __device__ __forceinline__ unsigned MulBF16x2(unsigned a, unsigned b) {
   asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(0x80008000u));
   return result;
 }
+__device__ __forceinline__ unsigned BitsIn(unsigned word, unsigned mask, unsigned number) {
+  unsigned result;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(result) : "r"(word), "r"(mask), "r"(number));
+  return result;
+}
 __device__ __forceinline__ unsigned HalfTwice(unsigned pair, int half) {
   return __byte_perm(pair, 0, half == 0 ? 0x1010 : 0x3232);
 }
 __device__ __forceinline__ void Unpack8BF16(unsigned* to, const int* codes, unsigned zeros, unsigned scales, bool) {
+  const unsigned rest = SubBF16x2(zeros, 0x43004300u);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const int first = i % 2 * 2;
-    const float low = __uint_as_float(__byte_perm(codes[i / 2], 0x4b000000u, 0x7540 + first));
-    const float high = __uint_as_float(__byte_perm(codes[i / 2], 0x4b000000u, 0x7541 + first));
-    const unsigned pair = PackBF16(low - 8388608.0f, high - 8388608.0f);
-    to[i] = MulBF16x2(SubBF16x2(pair, HalfTwice(zeros, i % 2)), HalfTwice(scales, i % 2));
+    const unsigned two = __byte_perm(codes[i / 2], 0, i % 2 == 0 ? 0x4140 : 0x4342);
+    const unsigned pair =
+        SubBF16x2(BitsIn(two, 0x007f007fu, 0x43004300u), (two & 0x00800080u) ^ 0x43804380u);
+    to[i] = MulBF16x2(SubBF16x2(pair, HalfTwice(rest, i % 2)), HalfTwice(scales, i % 2));
   }
 }
 __device__ __forceinline__ void LoadI32x4(int* to, const int* from) {

@@ -16,13 +16,18 @@ __device__ __forceinline__ unsigned MulF16x2(unsigned a, unsigned b) {
   asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
   return result;
 }
+__device__ __forceinline__ unsigned BitsIn(unsigned word, unsigned mask, unsigned number) {
+  unsigned result;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(result) : "r"(word), "r"(mask), "r"(number));
+  return result;
+}
 __device__ __forceinline__ unsigned HalfTwice(unsigned pair, int half) {
   return __byte_perm(pair, 0, half == 0 ? 0x1010 : 0x3232);
 }
 __device__ __forceinline__ void Unpack4F16(unsigned* to, const int* codes, unsigned zeros, unsigned scales, bool biased) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    unsigned pair = (((unsigned)codes[0] >> (4 * i)) & 0x000f000fu) | 0x64006400u;
+    unsigned pair = BitsIn((unsigned)codes[0] >> (4 * i), 0x000f000fu, 0x64006400u);
     if (!biased) pair = SubF16x2(pair, 0x64006400u);
     to[i] = MulF16x2(SubF16x2(pair, HalfTwice(zeros, i % 2)), HalfTwice(scales, i % 2));
   }
