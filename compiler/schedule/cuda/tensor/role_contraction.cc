@@ -15,7 +15,7 @@ namespace {
 // Below, tiles are mostly padding, and steps too few to copy ahead.
 constexpr int64_t kMinRows = 48;
 constexpr int64_t kMinColumns = 32;
-constexpr int64_t kMinDepth = 128;
+constexpr int64_t kMinDepth = 64;
 
 std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
   std::erase_if(sizes, [&](int64_t s) { return s > sizes.front() && s / 2 >= extent; });
