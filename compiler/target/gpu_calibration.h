@@ -95,7 +95,9 @@ struct GpuRoleCalibration {
   double outputs;          // and outputs per cycle,
   double narrow_outputs;   // of two bytes, which go through shared memory as such;
   double filled_outputs;   // those that warps leave there alone,
-  double carried_outputs;  // and that other warps carry from there
+  double carried_outputs;  // and that other warps carry from there;
+  double guest_outputs;    // those with another tensor's values, which are brought before,
+  double guest_columns;    // at half of this rate in a tile so wide: short rows come sooner
   double warp_flops;       // of a warp that computes what follows the product
 };
 

@@ -164,6 +164,7 @@ RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
   plan.alternate = knob("alternate") != 0;
   plan.band = knob("band");
   plan.storers = knob("storers");
+  plan.guest = problem.results.guest.has_value();
   TensorPlan& t = plan.tensor;
   t.warpgroups = true;
   t.dtype = g.p.row_dtype;
@@ -280,10 +281,14 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
   }
   if (plan.storers > 0) {
     const double fill = core.end + results / core.filled_outputs + after;
-    const double carry = core.end + results / core.carried_outputs;
+    const double carried =
+        plan.guest ? core.guest_outputs / (1 + t.bn / core.guest_columns) : core.carried_outputs;
+    const double carry = core.end + results / carried;
     // Groups that take turns fill while the other one multiplies.
     const double busy = plan.alternate ? std::max(own, (own + fill) / 2) : own + fill;
-    return start + rounds * std::max(busy, carry) + carry;
+    // Groups that do not take turns have one place, which waits for the other tensor's values.
+    const double waits = plan.guest && !plan.alternate ? fill : 0;
+    return start + rounds * (std::max(busy, carry) + waits) + carry;
   }
   const double outputs = plan.narrow_chunk > 0 ? core.narrow_outputs : core.outputs;
   // Groups that take turns and store gain nothing by it that a measurement shows.

@@ -58,7 +58,8 @@ struct RolePlan {
   bool alternate = false;
   int band = 0;  // tiles along m of a column of tiles; 0: all, -1: tiles along n come first
   int64_t blocks = 1;
-  int storers = 0;  // warps that carry whole tiles of results
+  int storers = 0;     // warps that carry whole tiles of results
+  bool guest = false;  // whether they also bring another tensor's values
   RoleCluster cluster;
   int narrow_chunk = 0;  // columns of results of two bytes that a warp stores at once; 0: none
   bool apart = false;    // the unit's sums of a step are added up outside of it, exactly
