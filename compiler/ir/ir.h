@@ -131,7 +131,7 @@ struct CopyAsync {
 // ldmatrix). Thread 8*m+r of the warp gives in `from_index` the first element of row r of matrix m,
 // aligned to 16 bytes. Of each matrix thread t receives 4 bytes of row t/4: elements 2*(t%4) and
 // 2*(t%4)+1 (of column t/4 when transposed) of 2-byte types as lanes 2*m and 2*m+1, t%4 of f32 as
-// lane m.
+// lane m, 4*(t%4) and the next 3 of u8 and i8 from lane 4*m on.
 struct LoadMatrix {
   BufferId to;
   ExprRef to_index;
@@ -141,8 +141,7 @@ struct LoadMatrix {
 };
 // Loads a register of f32 lanes from consecutive elements of a block buffer, as they lie in the
 // memory of the block of rank `rank` in this block's cluster, which may be itself. A
-// cluster_barrier must come before, for the other block to have begun, and after, for it not to
-// leave.
+// cluster_barrier must come before, so that the other has begun, and after, so that it stays.
 struct LoadPeer {
   BufferId to;
   ExprRef to_index;
@@ -152,8 +151,8 @@ struct LoadPeer {
 };
 // c += a * b on a warp's matrix unit (PTX mma.sync, row times column), with the fragments of the
 // PTX ISA: f16 and bf16 m16n8k16 (a: 8 lanes, b: 4), f32 as tf32 m16n8k8 (a: 4 lanes, b: 2; the
-// unit ignores the low 13 bits). c: f32, 4 lanes. b may be a part of a wider register:
-// lanes part*n .. part*n + n-1.
+// unit ignores the low 13 bits), u8 times i8 m16n8k32 (a: 16 lanes, b: 8). c: 4 lanes of f32, of
+// bytes i32, which wraps. b may be a part of a wider register: lanes part*n .. part*n + n-1.
 struct Mma {
   BufferId c;
   ExprRef c_index;
@@ -164,17 +163,18 @@ struct Mma {
   int part = 0;
 };
 // Begins c += a * b, or c = a * b, for 64 rows of a and `columns` (8 to 256 by 8) rows of b, along
-// 128 bytes of k (64 elements of f16 or bf16, 128 of float8 of both types, 32 of f32 as tf32: the
-// unit ignores the low 13 bits), both in shared memory, on the matrix units of a warpgroup of 128
-// threads (PTX wgmma). From an index aligned to 1024 bytes on, each row takes 128 bytes; the
-// 16-byte piece p of row r lies where piece p ^ (r % 8) would. Every thread that wrote them has
-// fenced them, and has written no shared memory since. c: f32, 4 lanes; register c_index + j holds
-// columns 8 * j to 8 * j + 7. Of registers, warp w holds rows 16 * w to 16 * w + 15, as mma does.
-// An a other than float8 may be in registers: a_index + i holds k 8 * i to 8 * i + 7, 4 lanes; of
-// f32 a fragment of mma, of f16 and bf16 as c lies. A b of f16 or bf16 may lie across k: 64 rows
-// are the steps of k, in blocks of 64 columns, `across` elements from one block to the next. A
-// kWaitProducts that covers it ends the product: before, a and b may not be written, nor c touched
-// but by another product. Devices of arch sm_90a only; they cut sums of float8 to 14 bits.
+// 128 bytes of k (64 elements of f16 or bf16, 128 of float8 of both types or of u8 and i8, 32 of
+// f32 as tf32: the unit ignores the low 13 bits), both in shared memory, on the matrix units of a
+// warpgroup of 128 threads (PTX wgmma). From an index aligned to 1024 bytes on, each row takes 128
+// bytes; the 16-byte piece p of row r lies where piece p ^ (r % 8) would. Every thread that wrote
+// them has fenced them, and has written no shared memory since. c: 4 lanes of f32, of bytes i32;
+// register c_index + j holds columns 8 * j to 8 * j + 7. Of registers, warp w holds rows 16 * w to
+// 16 * w + 15, as mma does. An a of more than a byte may be in registers: a_index + i holds k 8 * i
+// to 8 * i + 7, 4 lanes; of f32 a fragment of mma, of f16 and bf16 as c lies. A b of f16 or bf16
+// may lie across k: 64 rows are the steps of k, in blocks of 64 columns, `across` elements from one
+// block to the next. A kWaitProducts that covers it ends the product: before, a and b may not be
+// written, nor c touched but by another product. Devices of arch sm_90a only; they cut sums of
+// float8 to 14 bits.
 struct WarpgroupMma {
   BufferId c;
   ExprRef c_index;

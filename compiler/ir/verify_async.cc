@@ -80,8 +80,8 @@ Status AsyncVerifier::Check(const CopyTensor& copy, int depth) const {
   MLC_TRY(expressions_.CheckIndex(copy.row, "row of '" + from.name + "'", depth));
   MLC_TRY(expressions_.CheckIndex(copy.k, "position of '" + from.name + "'", depth));
   if (from.dtype != DType::kF16 && from.dtype != DType::kBF16 && from.dtype != DType::kF32 &&
-      !IsFloat8(from.dtype)) {
-    return scope_.Bad(what + " is not of f16, bf16, f32 or float8");
+      !IsFloat8(from.dtype) && from.dtype != DType::kU8 && from.dtype != DType::kI8) {
+    return scope_.Bad(what + " is not of f16, bf16, f32, float8, u8 or i8");
   }
   if (copy.box < 1 || copy.box > kMaxBox) return scope_.Bad(what + " is not of 1 to 256 rows");
   const int64_t size = SizeOf(from.dtype);

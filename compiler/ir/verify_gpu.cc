@@ -16,6 +16,8 @@ bool IsGlobal(Scope scope) {
   return scope == Scope::kIn || scope == Scope::kOut || scope == Scope::kWorkspace;
 }
 
+bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
+
 bool IsMatrixOperand(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32;
 }
@@ -154,15 +156,18 @@ Status GpuVerifier::Check(const LoadMatrix& load, int depth) const {
   const Buffer& from = scope_.BufferOf(load.from);
   const std::string what = "load_matrix of '" + from.name + "' to '" + to.name + "'";
   if (from.scope != Scope::kSharedMemory) return scope_.Bad(what + " is not from shared memory");
-  const bool wide = to.dtype == DType::kF32;
-  if (to.dtype != from.dtype || (SizeOf(to.dtype) != 2 && !wide)) {
-    return scope_.Bad(what + " is not of a 2-byte type or f32");
+  const bool fits = SizeOf(to.dtype) == 2 || to.dtype == DType::kF32 || IsByte(to.dtype);
+  if (to.dtype != from.dtype || !fits) {
+    return scope_.Bad(what + " is not of a 2-byte type, f32, u8 or i8");
   }
-  if (wide && load.transposed) return scope_.Bad(what + " transposes 4-byte elements");
-  const int matrices = wide ? to.lanes : to.lanes / 2;
-  if ((!wide && to.lanes % 2 != 0) || (matrices != 1 && matrices != 2 && matrices != 4)) {
-    return scope_.Bad(what + " needs a register of " + (wide ? "1, 2 or 4" : "2, 4 or 8") +
-                      " lanes");
+  if (load.transposed && SizeOf(to.dtype) != 2) {
+    return scope_.Bad(what + " transposes elements that are not of 2 bytes");
+  }
+  const int packed = 4 / SizeOf(to.dtype);
+  const int matrices = to.lanes / packed;
+  if (to.lanes % packed != 0 || (matrices != 1 && matrices != 2 && matrices != 4)) {
+    return scope_.Bad(what + " needs a register of " + std::to_string(packed) + ", " +
+                      std::to_string(2 * packed) + " or " + std::to_string(4 * packed) + " lanes");
   }
   return expressions_.CheckIndex(load.from_index, "index of '" + from.name + "'", depth);
 }
@@ -219,11 +224,14 @@ Status GpuVerifier::Check(const Mma& mma, int depth) const {
   const Buffer& a = scope_.BufferOf(mma.a);
   const Buffer& b = scope_.BufferOf(mma.b);
   const std::string what = "mma of '" + a.name + "' and '" + b.name + "' into '" + c.name + "'";
-  if (c.dtype != DType::kF32 || c.lanes != 4) return scope_.Bad(what + " does not sum in f32x4");
-  if (a.dtype != b.dtype || !IsMatrixOperand(a.dtype)) {
-    return scope_.Bad(what + " takes two f16, bf16 or f32");
+  const bool of_bytes = a.dtype == DType::kU8 && b.dtype == DType::kI8;
+  if (c.dtype != (of_bytes ? DType::kI32 : DType::kF32) || c.lanes != 4) {
+    return scope_.Bad(what + " does not sum in f32x4, or in i32x4 of bytes");
   }
-  const int b_lanes = a.dtype == DType::kF32 ? 2 : 4;
+  if (!of_bytes && (a.dtype != b.dtype || !IsMatrixOperand(a.dtype))) {
+    return scope_.Bad(what + " takes two f16, bf16 or f32, or u8 and i8");
+  }
+  const int b_lanes = 8 / SizeOf(a.dtype);
   if (a.lanes != 2 * b_lanes || b.lanes % b_lanes != 0) return scope_.Bad(what + " has bad lanes");
   return scope_.Expect(mma.part >= 0 && mma.part < b.lanes / b_lanes,
                        "an mma of a part past its operand");
@@ -242,12 +250,15 @@ Status GpuVerifier::Check(const WarpgroupMma& mma, int depth) const {
   if ((a.scope != Scope::kSharedMemory && !in_registers) || b.scope != Scope::kSharedMemory) {
     return scope_.Bad(what + " is not from shared memory");
   }
-  if (c.dtype != DType::kF32 || c.lanes != 4) return scope_.Bad(what + " does not sum in f32x4");
-  const bool alike = a.dtype == b.dtype && IsMatrixOperand(a.dtype);
-  if (!alike && !(IsFloat8(a.dtype) && IsFloat8(b.dtype))) {
-    return scope_.Bad(what + " takes two f16, bf16 or f32, or float8");
+  const bool of_bytes = a.dtype == DType::kU8 && b.dtype == DType::kI8;
+  if (c.dtype != (of_bytes ? DType::kI32 : DType::kF32) || c.lanes != 4) {
+    return scope_.Bad(what + " does not sum in f32x4, or in i32x4 of bytes");
   }
-  if (in_registers && IsFloat8(a.dtype)) return scope_.Bad(what + " takes float8 from registers");
+  const bool alike = a.dtype == b.dtype && IsMatrixOperand(a.dtype);
+  if (!alike && !of_bytes && !(IsFloat8(a.dtype) && IsFloat8(b.dtype))) {
+    return scope_.Bad(what + " takes two f16, bf16 or f32, float8, or u8 and i8");
+  }
+  if (in_registers && SizeOf(a.dtype) == 1) return scope_.Bad(what + " takes bytes from registers");
   if (in_registers && a.lanes != 4) return scope_.Bad(what + " takes registers of 4 lanes alone");
   constexpr int kChunk = 64;  // columns, and rows, of a block that lies across k
   if (mma.across != 0 &&

@@ -14,7 +14,7 @@ constexpr int kRowBytes = 128;
 
 // The driver's numbers differ from those of the instructions that make maps on the device.
 int32_t TypeOf(DType dtype) {
-  if (IsFloat8(dtype)) return MLC_TENSOR_MAP_U8;
+  if (SizeOf(dtype) == 1) return MLC_TENSOR_MAP_U8;
   return dtype == DType::kF16    ? MLC_TENSOR_MAP_F16
          : dtype == DType::kBF16 ? MLC_TENSOR_MAP_BF16
                                  : MLC_TENSOR_MAP_F32;

@@ -88,6 +88,12 @@ __device__ __forceinline__ void WaitCopies() {
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 })"}},
+      {"MmaU8I8", {}, {R"(void MmaU8I8(int* c, const unsigned* a, const unsigned* b) {
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 "
+               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+})"}},
       {"FenceTiles",
        {},
        {R"(void FenceTiles() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); })"}},

@@ -88,8 +88,8 @@ void WarpStatementPrinter::Print(const ir::LoadMatrix& load) {
   const ir::Buffer& buffer = scope_.BufferOf(load.to);
   const bool wide = buffer.dtype == DType::kF32;
   const char* kind = load.transposed ? "Transposed" : wide ? "F32x" : "";
-  const std::string function =
-      std::string("LoadMatrix") + kind + std::to_string(wide ? buffer.lanes : buffer.lanes / 2);
+  const int words = buffer.lanes * SizeOf(buffer.dtype) / 4;
+  const std::string function = std::string("LoadMatrix") + kind + std::to_string(words);
   const Text to = scalars_.RegisterPlace(load.to, load.to_index);
   text_.Line(
       Call(scope_.functions.Use(function), to, scalars_.Place(load.from, load.from_index)).text +
@@ -146,8 +146,9 @@ void WarpStatementPrinter::Print(const ir::Mma& mma) {
   const DType dtype = scope_.BufferOf(mma.a).dtype;
   const char* function = dtype == DType::kF16    ? "MmaF16"
                          : dtype == DType::kBF16 ? "MmaBF16"
+                         : dtype == DType::kU8   ? "MmaU8I8"
                                                  : "MmaTf32";
-  // A fragment of b is two array elements: words of two lanes, or two floats.
+  // A fragment of b is two array elements: words of lanes, or two floats.
   const Text c = scalars_.RegisterPlace(mma.c, mma.c_index);
   const Text a = scalars_.RegisterPlace(mma.a, mma.a_index);
   const Text b = scalars_.RegisterPlace(mma.b, mma.b_index, 2 * mma.part);
@@ -188,7 +189,8 @@ void WarpStatementPrinter::WaitProducts(int pending) {
     const ir::Buffer& buffer = scope_.BufferOf(id);
     const LaneArray form = LaneArray::Of(buffer.dtype, buffer.lanes);
     expressions_.lanes.Loop(0, static_cast<int>(buffer.size) * form.count, [&] {
-      return "asm volatile(\"\" : \"+" + std::string(form.words ? "r" : "f") + "\"(" +
+      const bool words = form.words || buffer.dtype == DType::kI32;
+      return "asm volatile(\"\" : \"+" + std::string(words ? "r" : "f") + "\"(" +
              scope_.NameOf(id) + "[L]) :: \"memory\");";
     });
   }

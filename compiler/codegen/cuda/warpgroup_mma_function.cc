@@ -22,6 +22,10 @@ TypeNames NamesOf(DType dtype) {
       return {"F8E4M3", "e4m3"};
     case DType::kF8E5M2:
       return {"F8E5M2", "e5m2"};
+    case DType::kU8:
+      return {"U8", "u8"};
+    case DType::kI8:
+      return {"I8", "s8"};
     default:
       return {"Tf32", "tf32"};
   }
@@ -63,19 +67,20 @@ std::string WarpgroupMmaName(const WarpgroupMmaShape& shape) {
 std::string WarpgroupMmaDefinition(const WarpgroupMmaShape& shape) {
   const bool wide = shape.dtype == DType::kF32;
   const bool halves = SizeOf(shape.dtype) == 2;
+  const bool of_bytes = shape.dtype == DType::kU8;
   const std::string types = "." + std::string(NamesOf(shape.dtype).instruction) + "." +
                             std::string(NamesOf(shape.columns_dtype).instruction);
   const int sums = shape.columns / 2;
   const int of_a = shape.from_registers ? 4 : 1;  // operands of a step
-  const std::string instruction = "wgmma.mma_async.sync.aligned.m64n" +
-                                  std::to_string(shape.columns) + "k" +
-                                  std::to_string(32 / SizeOf(shape.dtype)) + ".f32" + types + " {";
+  const std::string instruction =
+      "wgmma.mma_async.sync.aligned.m64n" + std::to_string(shape.columns) + "k" +
+      std::to_string(32 / SizeOf(shape.dtype)) + (of_bytes ? ".s32" : ".f32") + types + " {";
   const std::string columns =
       "B = TileDescriptor(b)" +
       (shape.across > 0 ? " + (" + std::to_string(shape.across * 2 / 16 - 1) + "ull << 16)" : "");
   const char* const words = wide ? "float* a" : "unsigned* a";
-  std::string text = "void " + WarpgroupMmaName(shape) + "(float* c, const " +
-                     (shape.from_registers ? words : "void* a") +
+  std::string text = "void " + WarpgroupMmaName(shape) + (of_bytes ? "(int*" : "(float*") +
+                     " c, const " + (shape.from_registers ? words : "void* a") +
                      ", const void* b) {\n  const unsigned long long " +
                      (shape.from_registers ? "" : "A = TileDescriptor(a), ") + columns + ";\n";
   text +=
@@ -88,8 +93,8 @@ std::string WarpgroupMmaDefinition(const WarpgroupMmaShape& shape) {
             "}, " +
             (shape.from_registers ? "{" + Operands(a, of_a) + "}" : "%" + std::to_string(a)) +
             ", %" + std::to_string(a + of_a) + (shape.adds || step > 0 ? ", Add" : ", Set") +
-            // Whether 16-bit operands in memory lie across k.
-            ", 1, 1" + (!halves || shape.from_registers ? "" : ", 0") +
+            // Signs of floats, and whether 16-bit operands in memory lie across k.
+            (of_bytes ? "" : ", 1, 1") + (!halves || shape.from_registers ? "" : ", 0") +
             (!halves            ? ""
              : shape.across > 0 ? ", 1"
                                 : ", 0") +
@@ -106,7 +111,9 @@ std::string WarpgroupMmaDefinition(const WarpgroupMmaShape& shape) {
     AddOperand(&inputs, "\"l\"(B" + offset(shape.across > 0 ? 128 : 2) + ")");
   }
   std::string results;
-  for (int i = 0; i < sums; ++i) AddOperand(&results, "\"+f\"(c[" + std::to_string(i) + "])");
+  for (int i = 0; i < sums; ++i) {
+    AddOperand(&results, (of_bytes ? "\"+r\"(c[" : "\"+f\"(c[") + std::to_string(i) + "])");
+  }
   return text +
          "               \"wgmma.commit_group.sync.aligned;}\"\n               : " + results +
          "\n               : " + inputs + "\n               : \"memory\");\n}";

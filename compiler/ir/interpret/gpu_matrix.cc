@@ -11,12 +11,12 @@ namespace mlc::ir {
 
 namespace {
 
-// Of a 16 x 8 sum over a `depth` of 16 (2-byte operands) or 8 (tf32). Thread t stands in row t/4 of
-// the fragments, at position t%4.
+// Of a 16 x 8 sum over a `depth` of 32 (bytes), 16 (2-byte operands) or 8 (tf32). Thread t stands
+// in row t/4 of the fragments, at position t%4.
 struct Tile {
   int depth;
-  std::array<std::array<double, 16>, 16> a;  // rows, depth
-  std::array<std::array<double, 8>, 16> b;   // depth, columns
+  std::array<std::array<double, 32>, 16> a;  // rows, depth
+  std::array<std::array<double, 8>, 32> b;   // depth, columns
   std::array<std::array<double, 8>, 16> c;   // rows, columns
 };
 
@@ -26,16 +26,19 @@ struct Position {
   int depth;
 };
 
+// A thread has words of neighbours along the depth: first those of two halves of rows, then the
+// same of the second half of the depth.
 Position PositionOfA(int depth, int thread, int lane) {
   const int row = thread / 4, at = thread % 4;
-  if (depth == 8) return {row + lane % 2 * 8, at + lane / 2 * 4};
-  return {row + lane / 2 % 2 * 8, at * 2 + lane % 2 + lane / 4 * 8};
+  const int packed = depth / 8;
+  const int word = lane / packed;
+  return {row + word % 2 * 8, at * packed + lane % packed + word / 2 * (depth / 2)};
 }
 
 Position PositionOfB(int depth, int thread, int lane) {
   const int column = thread / 4, at = thread % 4;
-  if (depth == 8) return {column, at + lane * 4};
-  return {column, at * 2 + lane % 2 + lane / 2 * 8};
+  const int packed = depth / 8;
+  return {column, at * packed + lane % packed + lane / packed * (depth / 2)};
 }
 
 // Sums in the order of the depth in double, where each product is exact, and rounds once.
@@ -54,24 +57,43 @@ double& At(Array& array, int row, int column) {
   return array[static_cast<size_t>(row)][static_cast<size_t>(column)];
 }
 
+// Products of bytes are summed as they are.
+void MultiplyBytes(Tile& tile, Lane* c) {
+  for (int t = 0; t < kWarpThreads; ++t) {
+    for (int lane = 0; lane < 4; ++lane) {
+      int64_t sum = c[t * 4 + lane].i;
+      for (int k = 0; k < tile.depth; ++k) {
+        sum += static_cast<int64_t>(At(tile.a, t / 4 + lane / 2 * 8, k)) *
+               static_cast<int64_t>(At(tile.b, k, t % 4 * 2 + lane % 2));
+      }
+      c[t * 4 + lane].i = static_cast<int32_t>(sum);
+    }
+  }
+}
+
 // One warp. `b_lanes` apart, thread by thread, from the part that is multiplied.
 void MultiplyWarp(int depth, const Lane* a, const Lane* b, int b_lanes, Lane* c) {
   Tile tile{};
   tile.depth = depth;
-  const int a_count = depth == 8 ? 4 : 8;
+  const bool of_bytes = depth == 32;
+  const auto number = [&](const Lane& lane) {
+    return of_bytes ? static_cast<double>(lane.i) : lane.f;
+  };
+  const int a_count = depth / 2;
   for (int t = 0; t < kWarpThreads; ++t) {
     for (int lane = 0; lane < a_count; ++lane) {
       const Position at = PositionOfA(depth, t, lane);
-      At(tile.a, at.row, at.depth) = a[t * a_count + lane].f;
+      At(tile.a, at.row, at.depth) = number(a[t * a_count + lane]);
     }
     for (int lane = 0; lane < a_count / 2; ++lane) {
       const Position at = PositionOfB(depth, t, lane);
-      At(tile.b, at.depth, at.row) = b[t * b_lanes + lane].f;
+      At(tile.b, at.depth, at.row) = number(b[t * b_lanes + lane]);
     }
-    for (int lane = 0; lane < 4; ++lane) {
+    for (int lane = 0; !of_bytes && lane < 4; ++lane) {
       At(tile.c, t / 4 + lane / 2 * 8, t % 4 * 2 + lane % 2) = c[t * 4 + lane].f;
     }
   }
+  if (of_bytes) return MultiplyBytes(tile, c);
   Multiply(tile);
   for (int t = 0; t < kWarpThreads; ++t) {
     for (int lane = 0; lane < 4; ++lane) {
@@ -129,10 +151,11 @@ void GpuMatrices::Do(const Mma& mma) {
     TruncateTf32(a, state_.Count() * a_lanes);
     TruncateTf32(b, state_.Count() * static_cast<size_t>(b_lanes));
   }
+  const int depth = 32 / SizeOf(a_buffer.dtype);
   const Lane* part = b + static_cast<size_t>(mma.part) * a_lanes / 2;
   for (size_t i = 0; i < state_.Count(); i += kWarpThreads) {
-    MultiplyWarp(is_tf32 ? 8 : 16, a + i * a_lanes, part + i * static_cast<size_t>(b_lanes),
-                 b_lanes, c + i * 4);
+    MultiplyWarp(depth, a + i * a_lanes, part + i * static_cast<size_t>(b_lanes), b_lanes,
+                 c + i * 4);
   }
   Lane* at = frame.Take(state_.Count());
   expressions_.Eval(*mma.c_index, at);
@@ -211,11 +234,11 @@ void GpuMatrices::Do(const LoadMatrix& load) {
   const int packed = 4 / SizeOf(to.buffer().dtype);  // elements of the 4 bytes of a thread
   const int elements = packed * 4;                   // of a row
   const int matrices = to.buffer().lanes / packed;
-  std::array<Lane, 4 * 8 * 8> values;
+  std::array<Lane, 4 * 8 * 16> values;
   for (size_t first = 0; first < state_.Count(); first += kWarpThreads) {
     if (!ReadRows(load, first, from_index, matrices * 8, values.data())) return;
     for (int t = 0; t < kWarpThreads; ++t) {
-      std::array<Lane, 8> lanes;
+      std::array<Lane, 16> lanes;
       for (int m = 0; m < matrices; ++m) {
         for (int i = 0; i < packed; ++i) {
           const int along = t % 4 * packed + i, across = t / 4;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <string>
 
 namespace mlc::ir {
@@ -92,6 +93,8 @@ bool GpuProducts::ReadTile(BufferId id, int64_t at, int rows, int thread,
   GpuMemory& memory = state_.MemoryOf(id);
   const int bytes = static_cast<int>(SizeOf(memory.buffer().dtype));
   const int piece = kPieceBytes / bytes, depth = kRowBytes / bytes;
+  const DType dtype = memory.buffer().dtype;
+  const bool whole = dtype == DType::kU8 || dtype == DType::kI8;
   values->resize(static_cast<size_t>(rows) * static_cast<size_t>(depth));
   Lane lanes[kPieceBytes];
   const bool is_tile = state_.async.IsTile(id);
@@ -110,7 +113,11 @@ bool GpuProducts::ReadTile(BufferId id, int64_t at, int rows, int thread,
         return false;
       }
       double* to = values->data() + static_cast<size_t>(row * depth + k);
-      for (int i = 0; i < piece; ++i) to[i] = bytes == 4 ? Tf32(lanes[i].f) : lanes[i].f;
+      for (int i = 0; i < piece; ++i) {
+        to[i] = bytes == 4 ? Tf32(lanes[i].f)
+                : whole    ? static_cast<double>(lanes[i].i)
+                           : lanes[i].f;
+      }
     }
   }
   return true;
@@ -215,7 +222,8 @@ void GpuProducts::Wait(int pending) {
   }
 }
 
-// Sums a step of the unit in double, where each product is exact, and rounds once.
+// Sums a step of the unit in double, where each product is exact, and rounds once; whole numbers do
+// not need it.
 void GpuProducts::Land(const GpuProduct& product, int thread) {
   const WarpgroupMma& mma = *product.mma;
   std::vector<double> a, b;
@@ -224,6 +232,7 @@ void GpuProducts::Land(const GpuProduct& product, int thread) {
   EndTiles(product, thread);
   const size_t depth = a.size() / kRows;
   const size_t step = depth / kSteps;
+  const bool of_bytes = state_.BufferOf(mma.c).dtype == DType::kI32;
   GpuPrivate& sums = *state_.PrivateOf(mma.c);
   for (int t = 0; t < kWarpgroupThreads; ++t) {
     for (int i = 0; i < mma.columns / 2; ++i) {
@@ -232,6 +241,12 @@ void GpuProducts::Land(const GpuProduct& product, int thread) {
       const double* x = a.data() + static_cast<size_t>(row) * depth;
       const double* y = b.data() + static_cast<size_t>(column) * depth;
       Lane& sum = sums.At(product.c + i / 4, thread + t)[i % 4];
+      if (of_bytes) {
+        const double start = mma.adds ? static_cast<double>(sum.i) : 0;
+        const double total = std::inner_product(x, x + depth, y, start);
+        sum.i = static_cast<int32_t>(static_cast<int64_t>(total));
+        continue;
+      }
       if (!mma.adds) sum.f = 0;
       for (size_t k = 0; k < depth; k += step) {
         double total = sum.f;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -61,6 +62,43 @@ TEST(GpuMatrix, NarrowProductsAreExactAndRoundOnce) {
     ASSERT_TRUE(status.ok()) << status.ToString();
     const std::vector<double> want = Product(a, b, 16, 8, 16, 16, 0.5);
     for (size_t i = 0; i < 128; ++i) ASSERT_EQ(c[i], want[i]) << i;
+  }
+}
+
+// 16 x 32 codes times 8 columns of 32.
+constexpr char kBytes[] =
+    "kernel k { in a: u8[512] in b: i8[256] out c: i32[128] block m: u8[512] block n: i8[256]\n"
+    "thread h: i32[4] reg x: u8x16[1] reg y: i8x8[1] reg z: i32x4[1]\n"
+    "parallel for p in 0 .. 1 { threads for t in 0 .. 32 {\n"
+    "copy_async m[mul(t, 16)] = a[mul(t, 16), lanes=16]\n"
+    "if less(t, 16) { copy_async n[mul(t, 16)] = b[mul(t, 16), lanes=16] }\n"
+    "commit_copies wait_copies 0 barrier\n"
+    "load_matrix x[0] = m[add(mul(mod(t, 16), 32), mul(div(t, 16), 16))]\n"
+    "load_matrix y[0] = n[add(mul(mod(t, 8), 32), mul(mod(div(t, 8), 2), 16))]\n"
+    "z[0] = broadcast(i32(START), 4)\n"
+    "mma z[0] += x[0] * y[0]\n"
+    "h[0] = z[0]\n"
+    "let at = add(mul(div(t, 4), 8), mul(mod(t, 4), 2))\n"
+    "c[at] = h[0, lanes=2]\n"
+    "c[add(at, 64)] = h[2, lanes=2]\n} } }";
+
+TEST(GpuMatrix, ProductsOfBytesAreExactAndWrap) {
+  std::vector<double> x = Scrambled(512, 5), y = Scrambled(256, 6);
+  for (double& value : x) value = std::floor((value + 4) * 32);
+  for (double& value : y) value = std::floor(value * 32);
+  for (const int64_t start : {int64_t{-1000}, int64_t{2147483647}}) {
+    std::string text = kBytes;
+    text.replace(text.find("START"), 5, std::to_string(start));
+    Param a(DType::kU8, x), b(DType::kI8, y), c(DType::kI32, 128);
+    const Status status = RunText(text, {a.bytes(), b.bytes(), c.bytes()});
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    for (size_t i = 0; i < 128; ++i) {
+      int64_t sum = start;
+      for (size_t k = 0; k < 32; ++k) {
+        sum += static_cast<int64_t>(x[i / 8 * 32 + k]) * static_cast<int64_t>(y[i % 8 * 32 + k]);
+      }
+      ASSERT_EQ(c[i], static_cast<double>(static_cast<int32_t>(sum))) << i;
+    }
   }
 }
 

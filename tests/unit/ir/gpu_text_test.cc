@@ -109,7 +109,8 @@ std::string ErrorOf(const std::string& body) {
       "kernel k {\nin a: f16[64]\nin w: f32[64]\nout c: f32[64]\nshared s: f16[64]\n"
       "counter n: i32[1]\nblock m: f16[64]\nblock d: f64[8]\nblock g: f32[8]\nthread h: f16[8]\n"
       "reg x: f16x8[2]\nreg y: f16x4[1]\nreg z: f32x4[2]\nreg q: f32x8[1]\nreg p: bf16x4[1]\n"
-      "reg r2: f16x2[1]\nreg r16: f16x16[1]\n"
+      "reg r2: f16x2[1] reg r16: f16x16[1] block o: u8[64]\n"
+      "reg u: u8x16[1] reg e: i8x16[1] reg v: i32x4[1]\n"
       "parallel for b in 0 .. 4 { threads for t in 0 .. 64 {\n" +
       body + "\n} } }");
 }
@@ -216,13 +217,13 @@ TEST(GpuVerify, MatrixOperands) {
             "kernel 'k': load_matrix of 's' to 'x' is not from shared memory");
   EXPECT_EQ(ErrorOf("load_matrix z[0] = g[0]"), "accepted");
   EXPECT_EQ(ErrorOf("load_matrix transposed z[0] = g[0]"),
-            "kernel 'k': load_matrix of 'g' to 'z' transposes 4-byte elements");
+            "kernel 'k': load_matrix of 'g' to 'z' transposes elements that are not of 2 bytes");
   EXPECT_EQ(ErrorOf("load_matrix q[0] = g[0]"),
             "kernel 'k': load_matrix of 'g' to 'q' needs a register of 1, 2 or 4 lanes");
   EXPECT_EQ(ErrorOf("load_matrix z[0] = d[0]"),
-            "kernel 'k': load_matrix of 'd' to 'z' is not of a 2-byte type or f32");
+            "kernel 'k': load_matrix of 'd' to 'z' is not of a 2-byte type, f32, u8 or i8");
   EXPECT_EQ(ErrorOf("load_matrix p[0] = m[0]"),
-            "kernel 'k': load_matrix of 'm' to 'p' is not of a 2-byte type or f32");
+            "kernel 'k': load_matrix of 'm' to 'p' is not of a 2-byte type, f32, u8 or i8");
   EXPECT_EQ(ErrorOf("load_matrix r16[0] = m[0]"),
             "kernel 'k': load_matrix of 'm' to 'r16' needs a register of 2, 4 or 8 lanes");
   EXPECT_EQ(ErrorOf("load_matrix m[0] = m[0]"), "kernel 'k': 'm' is no register");
@@ -234,13 +235,22 @@ TEST(GpuVerify, MatrixOperands) {
   EXPECT_EQ(ErrorOf("mma z[0] += z[1] * q[0] part=4"),
             "kernel 'k': an mma of a part past its operand");
   EXPECT_EQ(ErrorOf("mma x[0] += x[0] * y[0]"),
-            "kernel 'k': mma of 'x' and 'y' into 'x' does not sum in f32x4");
+            "kernel 'k': mma of 'x' and 'y' into 'x' does not sum in f32x4, or in i32x4 of bytes");
   EXPECT_EQ(ErrorOf("mma z[0] += x[0] * p[0]"),
-            "kernel 'k': mma of 'x' and 'p' into 'z' takes two f16, bf16 or f32");
+            "kernel 'k': mma of 'x' and 'p' into 'z' takes two f16, bf16 or f32, or u8 and i8");
   EXPECT_EQ(ErrorOf("mma z[0] += y[0] * y[0]"),
             "kernel 'k': mma of 'y' and 'y' into 'z' has bad lanes");
   EXPECT_EQ(ErrorOf("mma z[0] += x[0] * r2[0]"),
             "kernel 'k': mma of 'x' and 'r2' into 'z' has bad lanes");
+  EXPECT_EQ(ErrorOf("load_matrix u[0] = o[0] mma v[0] += u[0] * e[0] part=1"), "accepted");
+  EXPECT_EQ(ErrorOf("load_matrix transposed u[0] = o[0]"),
+            "kernel 'k': load_matrix of 'o' to 'u' transposes elements that are not of 2 bytes");
+  EXPECT_EQ(ErrorOf("load_matrix e[0] = o[0]"),
+            "kernel 'k': load_matrix of 'o' to 'e' is not of a 2-byte type, f32, u8 or i8");
+  EXPECT_EQ(ErrorOf("mma z[0] += u[0] * e[0]"),
+            "kernel 'k': mma of 'u' and 'e' into 'z' does not sum in f32x4, or in i32x4 of bytes");
+  EXPECT_EQ(ErrorOf("mma v[0] += e[0] * e[0]"),
+            "kernel 'k': mma of 'e' and 'e' into 'v' does not sum in f32x4, or in i32x4 of bytes");
   EXPECT_EQ(ErrorOf("for i in 0 .. 2 { mma z[i] += x[0] * y[0] }"),
             "kernel 'k': register 'z' has an index that is not constant");
 }

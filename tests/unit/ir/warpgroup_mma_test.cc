@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -89,6 +90,35 @@ TEST(WarpgroupMma, ProductsAreExactAndRoundOnceForEachStep) {
       }
       ASSERT_EQ(c[i], sum) << ToText(dtype) << " " << i;
     }
+  }
+}
+
+TEST(WarpgroupMma, ProductsOfBytesAreExact) {
+  std::string text = Text(DType::kU8);
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("in b: u8", "in b: i8");
+  replace("block n: u8", "block n: i8");
+  replace("out c: f32", "out c: i32");
+  replace("thread h: f32[4] reg z: f32x4[2]", "thread h: i32[4] reg z: i32x4[2]");
+  replace("f32(0.5)", "i32(-9)");
+  replace("f32(0.5)", "i32(-9)");
+  const size_t depth = 128;
+  std::vector<double> x = Scrambled(kRows * depth, 1), y = Scrambled(kColumns * depth, 2);
+  for (double& value : x) value = std::floor((value + 4) * 32);
+  for (double& value : y) value = std::floor(value * 32);
+  Param a(DType::kU8, Swizzled(x, DType::kU8)), b(DType::kI8, Swizzled(y, DType::kI8));
+  Param c(DType::kI32, 1024);
+  const Status status =
+      RunText(With(text, "fence_tiles", "", "wait_products 0"), {a.bytes(), b.bytes(), c.bytes()});
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  for (size_t i = 0; i < 1024; ++i) {
+    double sum = -9;
+    for (size_t k = 0; k < depth; ++k) {
+      sum += x[i / kColumns * depth + k] * y[i % kColumns * depth + k];
+    }
+    ASSERT_EQ(c[i], sum) << i;
   }
 }
 
@@ -262,13 +292,14 @@ TEST(WarpgroupMma, VerifierNamesWhatIsWrong) {
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += a[0] * m[0] columns=64"),
             "kernel 'k': warpgroup_mma of 'a' and 'm' into 'z' is not from shared memory");
   EXPECT_EQ(MessageOf("warpgroup_mma x[0] += m[0] * m[0] columns=64"),
-            "kernel 'k': warpgroup_mma of 'm' and 'm' into 'x' does not sum in f32x4");
-  EXPECT_EQ(
-      MessageOf("warpgroup_mma z[0] += m[0] * w[0] columns=64"),
-      "kernel 'k': warpgroup_mma of 'm' and 'w' into 'z' takes two f16, bf16 or f32, or float8");
-  EXPECT_EQ(
-      MessageOf("warpgroup_mma z[0] += d[0] * d[0] columns=64"),
-      "kernel 'k': warpgroup_mma of 'd' and 'd' into 'z' takes two f16, bf16 or f32, or float8");
+            "kernel 'k': warpgroup_mma of 'm' and 'm' into 'x' does not sum in f32x4, or in i32x4 "
+            "of bytes");
+  EXPECT_EQ(MessageOf("warpgroup_mma z[0] += m[0] * w[0] columns=64"),
+            "kernel 'k': warpgroup_mma of 'm' and 'w' into 'z' takes two f16, bf16 or f32, float8, "
+            "or u8 and i8");
+  EXPECT_EQ(MessageOf("warpgroup_mma z[0] += d[0] * d[0] columns=64"),
+            "kernel 'k': warpgroup_mma of 'd' and 'd' into 'z' takes two f16, bf16 or f32, float8, "
+            "or u8 and i8");
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += x[0] * m[0] columns=64"),
             "kernel 'k': warpgroup_mma of 'x' and 'm' into 'z' takes registers of 4 lanes alone");
   EXPECT_EQ(MessageOf("warpgroup_mma z[0] += y[0] * w[0] columns=64"),
