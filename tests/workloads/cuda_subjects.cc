@@ -5,6 +5,7 @@
 #include "compiler/schedule/space/family.h"
 #include "tests/workloads/aligned_contraction.h"
 #include "tests/workloads/attention.h"
+#include "tests/workloads/byte_contraction.h"
 #include "tests/workloads/contraction.h"
 #include "tests/workloads/data_movement.h"
 #include "tests/workloads/draw.h"
@@ -60,9 +61,16 @@ template <typename T>
 RandomWorkload Float8(Rng& rng) {
   return {Float8Product(rng, T::dtype)};
 }
+template <auto kGenerate>
+RandomWorkload Bytes(Rng& rng) {
+  return {kGenerate(rng)};
+}
+RandomWorkload AnyBytes(Rng& rng) { return {RandomByteProduct(rng).ToText()}; }
 RandomWorkload AnyContraction(Rng& rng) { return {RandomContraction(rng).ToText()}; }
 RandomWorkload Depthwise(Rng& rng) { return {RandomDepthwise(rng).ToText()}; }
 
+// No element of any type differs by so little.
+constexpr double kExact = 1e-12;
 constexpr double kF32 = 1e-5, kF16 = 2e-3, kBF16 = 2e-2, kTf32 = 3e-3;
 constexpr const char *kTensor = "tensor_contraction", *kSimt = "simt_contraction",
                      *kSkinny = "skinny_contraction", *kFewBits = "few_bits_contraction",
@@ -102,6 +110,12 @@ constexpr CudaSubject kSubjects[] = {
     {"tensor_image_f16", kTensor, Of<ImageConvolution, F16>, kF16},
     {"tensor_image_tf32", kTensor, Of<ImageConvolution, Tf32>, kTf32},
     {"tensor_image_3xtf32", kTensor, Of<ImageConvolution, F32>, kF32},
+    {"tensor_bytes_product", kTensor, Bytes<ByteProduct>, kExact},
+    {"tensor_bytes_split", kTensor, Bytes<ByteProduct>, kExact, "split", 2},
+    {"tensor_bytes_slices", kTensor, Bytes<ByteProduct>, kExact, "slices", 2},
+    {"tensor_bytes_convolution", kTensor, Bytes<ByteConvolution>, kExact},
+    {"tensor_bytes_image", kTensor, Bytes<ByteImageConvolution>, kExact},
+    {"tensor_bytes_any", kTensor, AnyBytes},
     {"tensor_any", kTensor, AnyContraction},
     {"warpgroup_product_f16", kWarpgroup, Of<AlignedProduct, F16>, kF16},
     {"warpgroup_product_bf16", kWarpgroup, Of<AlignedProduct, BF16>, kBF16},
@@ -139,6 +153,11 @@ constexpr CudaSubject kSubjects[] = {
     {"role_float8_apart", kRole, Float8<F16>, kF16, "apart", 1},
     {"role_float8_carried", kRole, Float8<F16>, kF16, "storers", 2},
     {"role_float8_split", kRole, Float8<BF16>, kBF16, "split", 2},
+    {"role_bytes", kRole, Bytes<ByteProduct>, kExact},
+    {"role_bytes_convolution", kRole, Bytes<ByteConvolution>, kExact},
+    {"role_bytes_pending", kRole, Bytes<ByteProduct>, kExact, "pending", 1},
+    {"role_bytes_split", kRole, Bytes<ByteProduct>, kExact, "split", 2},
+    {"role_bytes_cluster", kRole, Bytes<ByteProduct>, kExact, "cluster", 2, true},
     {"simt_float8", kSimt, Float8<F16>, kF16},
     {"simt_product_f32", kSimt, Of<AlignedProduct, F32>, kF32},
     {"simt_product_f16", kSimt, Of<AlignedProduct, F16>, kF16},

@@ -353,7 +353,6 @@ std::optional<ContractionProblem> FindProduct(const graph::Workload& workload) {
 bool OfBytes(const graph::Workload& workload, const ContractionProblem& p) {
   return IsProductOfBytes(workload.graph(), workload.graph()[p.anchor]);
 }
-
 }  // namespace
 
 std::optional<ContractionProblem> FindContractionOfAnyForm(const graph::Workload& workload) {
@@ -367,8 +366,7 @@ std::optional<ContractionProblem> FindContractionOfAnyForm(const graph::Workload
 std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workload& workload) {
   std::optional<ContractionProblem> p = FindProduct(workload);
   if (p && (!p->IsPlain() || p->of_float8 || IsFloat8(p->packed.codes_dtype))) return std::nullopt;
-  if (p && OfBytes(workload, *p) && !FillBytes(*p)) return std::nullopt;
-  return p;
+  return p && OfBytes(workload, *p) && !FillBytes(*p) ? std::nullopt : p;
 }
 
 std::optional<ContractionProblem> FindContractionOrFloat8(const graph::Workload& workload) {
@@ -377,12 +375,16 @@ std::optional<ContractionProblem> FindContractionOrFloat8(const graph::Workload&
   return p;
 }
 
-std::optional<ContractionProblem> FindContractionOrByteFilters(const graph::Workload& workload) {
+std::optional<ContractionProblem> FindContractionOrBytes(const graph::Workload& workload) {
   std::optional<ContractionProblem> p = FindProduct(workload);
   if (!p || p->IsPacked() || p->of_float8 || !p->IsPlain()) return std::nullopt;
   p->of_bytes = OfBytes(workload, *p);
-  if (p->of_bytes && !IsDepthwise(*p)) return std::nullopt;
   return p;
+}
+
+std::optional<ContractionProblem> FindContractionOrByteFilters(const graph::Workload& workload) {
+  const auto p = FindContractionOrBytes(workload);
+  return p && p->of_bytes && !IsDepthwise(*p) ? std::nullopt : p;
 }
 
 int64_t GroupWidth(const ContractionProblem& problem) {

@@ -63,9 +63,9 @@ struct ContractionProblem {
   DType row_dtype = DType::kF32;
   DType column_dtype = DType::kF32;
   bool column_is_weight = false;
-  // Rows of u8 times columns of i8, summed as i32. A step of k is a word of four bytes: depth
-  // counts words, and strides of the rows and row_k_stride are in words. `column_k_stride` remains
-  // that of a byte.
+  // Rows of u8 times columns of i8, summed as i32. Unless the function that found it says
+  // otherwise, a step of k is a word of four bytes: depth counts words, and strides of the rows and
+  // row_k_stride are in words. `column_k_stride` remains that of a byte.
   bool of_bytes = false;
   // From a byte of a row's word to the next. If it is not 1, or rows do not begin at words, rows
   // are read byte by byte, and their strides are in bytes.
@@ -124,8 +124,10 @@ std::optional<ContractionProblem> FindContractionOfAnyColumns(const graph::Workl
 std::optional<ContractionProblem> FindContractionOfAnyForm(const graph::Workload& workload);
 // A contraction of f32, f16 or bf16, or a product of float8.
 std::optional<ContractionProblem> FindContractionOrFloat8(const graph::Workload& workload);
-// A contraction of floats, or a convolution of u8 with one filter of i8 for each channel: of_bytes,
-// but nothing counts in words, because a channel's depth is one.
+// A contraction of floats, or one of u8 and i8: of_bytes, but nothing counts in words.
+std::optional<ContractionProblem> FindContractionOrBytes(const graph::Workload& workload);
+// The same of floats, or a convolution of u8 with one filter of i8 for each channel, whose depth of
+// one is no number of words.
 std::optional<ContractionProblem> FindContractionOrByteFilters(const graph::Workload& workload);
 
 // Channels in each group of a grouped convolution that has as many outputs as inputs: 1 if it is

@@ -32,9 +32,10 @@ std::vector<int64_t> Offsets(const graph::TensorType& type) {
 
 Bytes RandomBytes(Rng& rng, const graph::TensorType& type, double low) {
   std::vector<double> values(static_cast<size_t>(type.NumElements()));
-  const bool is_code = type.dtype == DType::kU8;
+  const bool is_code = type.dtype == DType::kU8 || type.dtype == DType::kI8;
+  const double first = type.dtype == DType::kI8 ? -128 : 0;
   for (double& value : values) {
-    value = is_code ? static_cast<double>(rng.Below(256)) : low + rng.Uniform() * (1 - low);
+    value = is_code ? first + static_cast<double>(rng.Below(256)) : low + rng.Uniform() * (1 - low);
   }
   const graph::TensorDataRef data = graph::WriteDoubles(type.dtype, type.dims, values);
   return {data->bytes.begin(), data->bytes.end()};

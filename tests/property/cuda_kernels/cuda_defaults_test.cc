@@ -112,6 +112,25 @@ std::string ConvolutionOf(const Layer& c, int64_t images, int64_t group, const P
                          y + "\n%6 = add(%4, %5)" + y + "\n%7 = max(%6, %6)" + y + "\nreturn %7\n");
 }
 
+// A convolution of codes, whose sums are scaled and become codes again.
+std::string ByteConvolutionOf(const Layer& c, int64_t images) {
+  const Precision u8{"u8", "1e-4", ""}, i8{"i8", "", ""}, i32{"i32", "", ""}, f32{"f32", "", ""};
+  const int64_t pad = c.kernel / 2, channels = (c.channels + 3) / 4 * 4;
+  const int64_t out = (c.size + 2 * pad - c.kernel) / c.stride + 1;
+  const auto twice = [](int64_t v) { return std::to_string(v) + "," + std::to_string(v); };
+  const std::string y = Image(f32, images, c.filters, out), scale = Type(f32, {c.filters, 1, 1});
+  return Workload(
+      u8, "%0 = input()" + Image(u8, images, channels, c.size) + "\n%1 = weight()" +
+              Type(i8, {c.filters, channels, c.kernel, c.kernel}) +
+              "\n%2 = conv(%0, %1) {dilations=[1,1],group=1,pads=[" + twice(pad) + "," +
+              twice(pad) + "],strides=[" + twice(c.stride) + "]}" +
+              Image(i32, images, c.filters, out) + "\n%3 = weight()" + scale + "\n%4 = weight()" +
+              scale + "\n%5 = cast(%2)" + y + "\n%6 = fma(%5, %3, %4)" + y + "\n%7 = round(%6)" +
+              y + "\n%8 = constant() {value=0} : f32[]\n%9 = max(%7, %8)" + y +
+              "\n%10 = constant() {value=255} : f32[]\n%11 = min(%9, %10)" + y +
+              "\n%12 = cast(%11)" + Image(u8, images, c.filters, out) + "\nreturn %12\n");
+}
+
 std::string AttentionOf(int64_t batch, int64_t heads, int64_t length, int64_t width,
                         const Precision& p) {
   const std::string type = Type(p, {batch, heads, length, width});
@@ -130,6 +149,9 @@ std::string RowsOf(int64_t rows, int64_t width, bool norm, const Precision& p) {
 
 std::vector<std::string> Workloads() {
   std::vector<std::string> texts;
+  for (int64_t images : {1, 32}) {
+    for (const Layer& c : kLayers) texts.push_back(ByteConvolutionOf(c, images));
+  }
   for (const Precision& p : kPrecisions) {
     for (const Matrices& c : kMatrices) texts.push_back(ProductOf(c, p));
     for (int64_t images : {1, 32}) {

@@ -14,7 +14,7 @@ FragmentProduct::FragmentProduct(const TensorPlan& plan, ir::BufferId sums, ir::
 
 void FragmentProduct::Multiply(TensorOperand& rows, TensorOperand& columns, int set) {
   if (plan_.math == TensorMath::kTf32x3) return MultiplyThrice(rows, columns, set);
-  const int halves = plan_.math == TensorMath::kHalf ? 1 : 2;
+  const int halves = plan_.is_narrow() ? 1 : 2;
   if (halves == 2) {
     for (int i = 0; i < plan_.row_tiles(); ++i) rows.Round(i, set);
     for (int j = 0; j < plan_.column_tiles(); ++j) columns.Round(j, set);

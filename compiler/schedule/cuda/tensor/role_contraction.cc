@@ -22,21 +22,26 @@ std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
   return sizes;
 }
 
+std::optional<GpuContraction> FindRoles(const graph::Workload& workload) {
+  std::optional<GpuContraction> g = FindGpuContractionOrFloat8(workload);
+  if (!g) g = FindGpuContractionOrBytes(workload);
+  return g && !IsDepthwise(g->p) && RolesMultiply(*g) ? g : std::nullopt;
+}
+
 }  // namespace
 
 bool RoleContractionFamily::Accepts(const graph::Workload& workload,
                                     const target::Target& target) const {
   const auto* gpu = target.As<target::GpuTarget>();
   if (gpu == nullptr || !gpu->HasWarpgroupMma()) return false;
-  const std::optional<GpuContraction> g = FindGpuContractionOrFloat8(workload);
-  if (!g || IsDepthwise(g->p) || !RolesMultiply(*g)) return false;
-  return g->m >= kMinRows && g->n >= kMinColumns && g->k >= kMinDepth;
+  const std::optional<GpuContraction> g = FindRoles(workload);
+  return g && g->m >= kMinRows && g->n >= kMinColumns && g->k >= kMinDepth;
 }
 
 std::optional<RoleProblem> RoleContractionFamily::Find(const graph::Workload& workload,
                                                        const target::Target&) const {
-  const std::optional<GpuContraction> g = FindGpuContractionOrFloat8(workload);
-  if (!g || !RolesMultiply(*g)) return std::nullopt;
+  const std::optional<GpuContraction> g = FindRoles(workload);
+  if (!g) return std::nullopt;
   return RoleProblemOf(workload, *g);
 }
 

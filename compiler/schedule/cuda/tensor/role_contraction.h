@@ -1,8 +1,8 @@
-// The role_contraction family: large products of f16, bf16, float8 and f32 (as tf32) whose warps
-// have roles. One warp copies tiles of both operands to shared memory, by tensor copies and in
-// bulk, which arrive at mbarriers; warpgroups wait there and multiply them (wgmma), without a
-// barrier of the block and without addresses. For products whose rows lie at one distance from each
-// other along k, with constant columns (packed) or columns along k.
+// The role_contraction family: large products of f16, bf16, float8, f32 (as tf32) and u8 by i8
+// whose warps have roles. One warp copies tiles of both operands to shared memory, by tensor copies
+// and in bulk, which arrive at mbarriers; warpgroups wait there and multiply them (wgmma), without
+// a barrier of the block and without addresses. For products whose rows lie at one distance from
+// each other along k, with constant columns (packed) or columns along k.
 //
 // Knobs: bm, bn (the tile), groups (warpgroups that multiply), alternate (they take turns at tiles
 // instead of sharing each), stages (steps of 128 bytes of k in shared memory), pending (steps whose

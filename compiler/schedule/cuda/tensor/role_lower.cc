@@ -103,7 +103,7 @@ void RoleLowering::DeclareOperands() {
   empty_ = async_.Mbarriers("empty", stages);
   if (plan_.alternate) order_ = async_.Mbarriers("order", plan_.groups);
   const int fragments = plan_.row_tiles() * plan_.column_tiles();
-  c_ = b_.Registers("c", DType::kF32, 4, fragments);
+  c_ = b_.Registers("c", tensor_.sum_dtype(), 4, fragments);
   products_ = plan_.apart ? b_.Registers("apart", DType::kF32, 4, fragments) : c_;
   store_->DeclareBarriers();
 }
@@ -317,9 +317,8 @@ void RoleLowering::Release(const ExprRef& stage, const ExprRef& when) {
 
 void RoleLowering::EmitTile(const ExprRef& round) {
   const int column_tiles = plan_.column_tiles();
-  for (int i = 0; i < plan_.row_tiles() * column_tiles; ++i) {
-    b_.Set(c_, Int(i), ir::Float(DType::kF32, 0, 4));
-  }
+  const ExprRef zero = ZeroOf(tensor_.sum_dtype(), 4);
+  for (int i = 0; i < plan_.row_tiles() * column_tiles; ++i) b_.Set(c_, Int(i), zero);
   if (plan_.alternate) {
     // A wait sees one phase back: not before the other group's last step.
     const ExprRef turn = ir::FloorDiv(round, 2) + group_ + 1;

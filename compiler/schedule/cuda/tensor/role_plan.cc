@@ -247,7 +247,8 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
   const TensorPlan& t = plan.tensor;
   // What the blocks of a cluster share leaves L2 once.
   const double bytes = plan.read_share() * (t.bm + t.bn) * kStepBytes;
-  const double passes = t.math == TensorMath::kFloat8 ? 0.5 : t.math == TensorMath::kHalf ? 1 : 2;
+  const bool of_bytes = t.math == TensorMath::kFloat8 || t.math == TensorMath::kBytes;
+  const double passes = of_bytes ? 0.5 : t.math == TensorMath::kHalf ? 1 : 2;
   const double math = 2.0 * t.bm * t.bn * t.bk * passes / core.flops;
   const double spread =
       std::min(1.0, static_cast<double>(plan.tiles() * t.split) / target.gpu().sms);

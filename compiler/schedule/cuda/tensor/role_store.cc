@@ -18,13 +18,14 @@ RoleStore::RoleStore(const graph::Workload& workload, const RoleProblem& problem
     : workload_(workload), problem_(problem), plan_(plan), fused_(fused), b_(b), async_(b) {
   const DType dtype = workload.graph()[workload.outputs()[0]].type.dtype;
   if (plan.split() > 1) {
-    sums_ = b.SharedMemory("sums", DType::kF32, int64_t{plan.tensor.bm} * plan.split_pitch());
+    sums_ = b.SharedMemory("sums", plan.tensor.sum_dtype(),
+                           int64_t{plan.tensor.bm} * plan.split_pitch());
   } else if (plan.storers > 0) {
     sums_ = b.SharedMemory("results", dtype, plan.result_elements());
   } else if (plan.narrow_chunk > 0) {
     sums_ = b.SharedMemory("results", dtype, plan.narrow_elements());
   } else {
-    sums_ = b.SharedMemory("sums", DType::kF32, plan.staging_elements());
+    sums_ = b.SharedMemory("sums", plan.tensor.sum_dtype(), plan.staging_elements());
   }
 }
 
@@ -33,18 +34,18 @@ void RoleStore::DeclareBarriers() {
     ready_ = async_.Mbarriers("ready", plan_.result_tiles());
     filled_ = async_.Mbarriers("filled", plan_.result_tiles());
   }
-  fold_ = b_.Thread("fold", DType::kF32, 4);
+  fold_ = b_.Thread("fold", plan_.tensor.sum_dtype(), 4);
   output_.emplace(workload_, problem_.g, OutputShape(), fused_, b_);
 }
 
 // Of a warp's chunk, or of the whole block's tile.
 TileOutputShape RoleStore::OutputShape() const {
   if (plan_.split() == 1) {
-    return {16, ChunkOf(plan_), kRolePitch, 1, 1, false, 32, 1, DType::kF32};
+    return {16, ChunkOf(plan_), kRolePitch, 1, 1, false, 32, 1, plan_.tensor.sum_dtype()};
   }
   const TensorPlan& t = plan_.tensor;
-  return {t.bm,          t.bn,       plan_.split_pitch(), 1, t.split, false, plan_.threads(),
-          plan_.tiles(), DType::kF32};
+  return {t.bm,          t.bn,         plan_.split_pitch(), 1, t.split, false, plan_.threads(),
+          plan_.tiles(), t.sum_dtype()};
 }
 
 void RoleStore::InitBarriers() {

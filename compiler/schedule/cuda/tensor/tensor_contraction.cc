@@ -13,7 +13,7 @@ namespace {
 
 // Tiles that are not twice what the problem has.
 std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
-  std::erase_if(sizes, [&](int64_t s) { return s > 16 && s / 2 >= extent; });
+  std::erase_if(sizes, [&](int64_t s) { return s > sizes.front() && s / 2 >= extent; });
   return sizes;
 }
 
@@ -24,8 +24,8 @@ bool SurelyFits(const GpuContraction& g, const target::Target& target, const Ten
   // The estimate leaves out some of the fragments of a second unit of narrow operands, and much of
   // what becomes of columns in three passes that are not packed before.
   const bool splits = plan.math == TensorMath::kTf32x3 && plan.columns.mode != TileMode::kPacked;
-  const int doubt = plan.math == TensorMath::kHalf ? 8 : splits ? 48 : 4;
-  const int copies = plan.rows.extent * plan.rows.bk / plan.rows.chunk() / plan.threads();
+  const int doubt = plan.is_narrow() ? 8 : splits ? 48 : 4;
+  const int copies = plan.rows.extent * plan.rows.bk / plan.rows.run / plan.threads();
   const int registers = plan.registers() + 3 * std::max(0, copies - kCounted);
   const int resident = ResidentBlocks(g, target, plan);
   return registers + doubt <= std::min(kMax, gpu::RegistersLeft(plan.threads(), 1)) &&
@@ -53,19 +53,19 @@ bool TensorContractionFamily::Accepts(const graph::Workload& workload,
                                       const target::Target& target) const {
   const auto* gpu = target.As<target::GpuTarget>();
   if (gpu == nullptr || gpu->compute < 80) return false;
-  const std::optional<GpuContraction> g = FindGpuContraction(workload);
+  const std::optional<GpuContraction> g = FindGpuContractionOrBytes(workload);
   TensorMath math;
   return g && TensorMathOf(*g, &math) && !IsDepthwise(g->p);
 }
 
 std::optional<GpuContraction> TensorContractionFamily::Find(const graph::Workload& workload,
                                                             const target::Target&) const {
-  return FindGpuContraction(workload);
+  return FindGpuContractionOrBytes(workload);
 }
 
 Space TensorContractionFamily::MakeSpace(const graph::Workload&, const GpuContraction& g,
                                          const target::Target& target) const {
-  const bool half = SizeOf(g.p.row_dtype) == 2;
+  const bool narrow = SizeOf(g.p.row_dtype) <= 2;
   Space space{"tensor_contraction", version(), {}};
   space.knobs.push_back({"bm", Tiles({16, 32, 64, 128, 256}, g.m)});
   // Packed columns come in groups of any number.
@@ -73,16 +73,17 @@ Space TensorContractionFamily::MakeSpace(const graph::Workload&, const GpuContra
   space.knobs.push_back({"bn", Tiles(packed ? std::vector<int64_t>{16, 32, 48, 64, 96, 128, 256}
                                             : std::vector<int64_t>{16, 32, 64, 128, 256},
                                      g.n)});
-  space.knobs.push_back(
-      {"bk", Tiles(half ? std::vector<int64_t>{16, 32, 64, 128} : std::vector<int64_t>{16, 32, 64},
-                   g.k)});
+  std::vector<int64_t> depths = {16, 32, 64};
+  if (narrow) depths.push_back(128);
+  if (g.p.of_bytes) depths = {32, 64, 128};
+  space.knobs.push_back({"bk", Tiles(depths, g.k)});
   space.knobs.push_back({"warps_m", {1, 2, 4}});
   space.knobs.push_back({"warps_n", {1, 2, 4}});
   space.knobs.push_back({"slices", {1, 2, 4}});
   space.knobs.push_back({"stages", {2, 3, 4, 6}});
   std::vector<int64_t> splits = {1, 2, 3, 4, 6, 8, 12, 16};
   const int64_t smallest = g.z * ((g.m + 255) / 256) * ((g.n + 255) / 256);
-  AddClusters(target, g.k / 64, splits);
+  if (!g.p.of_bytes) AddClusters(target, g.k / 64, splits);
   std::erase_if(splits, [&](int64_t s) {
     return s != 1 && (std::abs(s) * 64 > g.k || smallest >= 2 * target.gpu().sms);
   });
@@ -90,7 +91,8 @@ Space TensorContractionFamily::MakeSpace(const graph::Workload&, const GpuContra
   const bool large = g.m >= 512 && g.n >= 512;
   space.knobs.push_back(
       {"raster", large ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{0, 1}});
-  space.knobs.push_back({"resident", half ? std::vector<int64_t>{0} : std::vector<int64_t>{0, 1}});
+  space.knobs.push_back(
+      {"resident", narrow ? std::vector<int64_t>{0} : std::vector<int64_t>{0, 1}});
   return space;
 }
 

@@ -1,8 +1,9 @@
 // The tensor_contraction family: matrix products (batched, strided, either operand transposed) and
 // convolutions in NHWC as implicit matrix products, on the matrix units of a GPU (mma.sync), fed by
 // a pipeline of asynchronous copies. f16 and bf16 as they are; f32 as tf32 where the workload
-// admits it, else in three passes, summed so that the error is no larger than a plain f32 sum's.
-// Sums are f32. Constant columns are packed at compile time. Any pointwise epilogue.
+// admits it, else in three passes, summed so that the error is no larger than a plain f32 sum's; u8
+// by i8. Sums are f32, of bytes i32. Constant columns are packed at compile time. Any pointwise
+// epilogue.
 //
 // Knobs: bm, bn, bk (the tile of a block and its step along k), warps_m, warps_n, slices (warps of
 // a block, slices share outputs and divide k), stages (steps in shared memory), split (blocks that

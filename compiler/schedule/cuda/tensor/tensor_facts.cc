@@ -33,7 +33,7 @@ int ResidentBlocks(const GpuContraction& g, const target::Target& target, const 
 namespace {
 
 double MathPasses(const TensorPlan& plan) {
-  if (plan.math == TensorMath::kFloat8) return 0.5;
+  if (plan.math == TensorMath::kFloat8 || plan.math == TensorMath::kBytes) return 0.5;
   if (plan.math == TensorMath::kHalf) return 1;
   return plan.math == TensorMath::kTf32 ? 2 : 6;
 }
@@ -77,8 +77,7 @@ double StepInstructions(const GpuContraction& g, const TensorPlan& plan) {
   double copies = 0;
   for (const TensorTile* tile : {&plan.rows, &plan.columns}) {
     const bool elements = tile->mode == TileMode::kElements;
-    const double parts =
-        static_cast<double>(tile->extent * tile->bk) / (elements ? 1 : tile->chunk());
+    const double parts = static_cast<double>(tile->extent * tile->bk) / (elements ? 1 : tile->run);
     double work = 3;
     if (elements) work = g.p.Taps() > 1 ? 25 : 6;
     if (!elements && tile->mode != TileMode::kPacked) work = g.AnyChecked() ? 13 : 6;
@@ -129,7 +128,7 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   }
   const double rounds = std::ceil(per_sm / at_once);
   // Elements that pass through registers fill the first stages one after the other.
-  const bool fetches = plan.rows.bytes == 2 && plan.rows.mode == TileMode::kElements;
+  const bool fetches = plan.rows.narrow() && plan.rows.mode == TileMode::kElements;
   const double start = 1200 + (fetches ? core.memory_latency * (plan.stages - 1) : 0);
   return start + rounds * (static_cast<double>(plan.split_steps) * step + end + 300);
 }

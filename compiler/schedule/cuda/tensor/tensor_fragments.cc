@@ -17,19 +17,21 @@ void TensorOperand::PlaceFragments(const ExprRef& lane, const ExprRef& first,
   const ExprRef l_top = b_.Let("l_top", ir::FloorDiv(lane, 16));
   fragment_at_.clear();
   if (packed()) {
-    const int64_t group = tile_.bytes == 2 ? 16 : 8;
-    const int64_t size = group * 16;
-    fragment_base_ = b_.Let("fragment", ir::FloorDiv(first, group) * (tile_.bk / 16 * size) +
-                                            unit * size + lane * (size / 32) + base_);
+    const int64_t group = tile_.narrow() ? 16 : 8;
+    const int64_t size = group * plan_.unit_depth();
+    fragment_base_ =
+        b_.Let("fragment", ir::FloorDiv(first, group) * (tile_.bk / plan_.unit_depth() * size) +
+                               unit * size + lane * (size / 32) + base_);
     return;
   }
-  if (tile_.bytes == 2 && tile_.mode == TileMode::kAlongK) {
+  if (tile_.bytes == 1 || (tile_.bytes == 2 && tile_.mode == TileMode::kAlongK)) {
+    const int64_t piece = tile_.chunk();
     const ExprRef x = b_.Let("fx", l8 + (row ? l_mid : l_top) * 8);
     const ExprRef high = row ? l_top : l_mid;
     fragment_base_ = b_.Let("fragment", (first + x) * tile_.bk + base_);
     for (int u = 0; u < units; ++u) {
       const ExprRef chunk = (unit + u) * 2 + high;
-      fragment_at_.push_back(b_.Let("fk", Swizzled(b_, x, chunk, tile_.bk / 8) * 8));
+      fragment_at_.push_back(b_.Let("fk", Swizzled(b_, x, chunk, tile_.bk / piece) * piece));
     }
     return;
   }
@@ -69,21 +71,22 @@ void TensorOperand::PlaceWide(const ExprRef& lane, const ExprRef& first, const E
 }
 
 void TensorOperand::Load(const ExprRef& stage, int unit, int set) {
-  if (tile_.bytes == 2) {
-    LoadHalf(stage, unit, set);
+  if (tile_.narrow()) {
+    LoadNarrow(stage, unit, set);
   } else {
     LoadWide(stage, unit, set);
   }
 }
 
-void TensorOperand::LoadHalf(const ExprRef& stage, int unit, int set) {
+void TensorOperand::LoadNarrow(const ExprRef& stage, int unit, int set) {
   const ExprRef base = stage + fragment_base_;
   for (int i = 0; i < fragments_; ++i) {
     const ExprRef to = Int(set * fragments_ + i);
     if (packed()) {
-      const int64_t at = (int64_t{i} * (tile_.bk / 16) + unit) * 256;
-      b_.Set(high_, to, b_.Load(tiles_, base + at, 8));
-    } else if (tile_.mode == TileMode::kAlongK) {
+      const int depth = plan_.unit_depth();
+      const int64_t at = (int64_t{i} * (tile_.bk / depth) + unit) * 16 * depth;
+      b_.Set(high_, to, b_.Load(tiles_, base + at, tile_.chunk()));
+    } else if (tile_.bytes == 1 || tile_.mode == TileMode::kAlongK) {
       const ExprRef from =
           base + fragment_at_[static_cast<size_t>(unit)] + int64_t{i} * 16 * tile_.bk;
       b_.LoadMatrix(high_, to, tiles_, from, false);
@@ -139,7 +142,7 @@ void TensorOperand::Round(int i, int set) {
 
 TensorOperand::Fragment TensorOperand::Get(int i, int half, int set) const {
   const int64_t first = int64_t{set} * fragments_;
-  if (tile_.bytes == 2) {
+  if (tile_.narrow()) {
     if (tile_.side == Side::kRow) return {high_, Int(first + i), 0};
     return {high_, Int(first + i / 2), i % 2};
   }

@@ -1,11 +1,10 @@
 #include "compiler/schedule/cuda/tensor/tensor_lower.h"
 
-#include <algorithm>
-
 #include "compiler/schedule/cuda/tensor/fragment_product.h"
 #include "compiler/schedule/cuda/tensor/tensor_operand.h"
 #include "compiler/schedule/cuda/tensor/tensor_pack.h"
 #include "compiler/schedule/cuda/tensor/warpgroup_product.h"
+#include "compiler/schedule/cuda/tile/gpu_launch.h"
 #include "compiler/schedule/cuda/tile/gpu_tile_output.h"
 #include "compiler/schedule/fusion/fused.h"
 
@@ -27,6 +26,10 @@ class TensorLowering {
   LoweredKernel Run();
 
  private:
+  // Where a stage begins in the memory of rows and of columns, which may be the same.
+  struct Stage {
+    ExprRef rows, columns;
+  };
   bool Packs() const { return plan_.columns.mode == TileMode::kPacked; }
   void DeclareOperands();
   void EmitBlock(const ExprRef& block, const ExprRef& thread);
@@ -39,8 +42,8 @@ class TensorLowering {
   void EmitWarpgroupLoop();
   void EmitThreePassLoop();
   void CopyNext(const ExprRef& next);
-  void Load(const ExprRef& stage, int unit);
-  void Multiply(const ExprRef& step, const ExprRef& stage);
+  void Load(const Stage& stage, int unit);
+  void Multiply(const ExprRef& step, const Stage& stage);
   void Zero(ir::BufferId sums, int count);
   void DepositSums();
   int RowTiles() const { return plan_.row_tiles(); }
@@ -51,8 +54,18 @@ class TensorLowering {
     const bool late = plan_.stages == 2 && (rows_->Fetches() || columns_->Fetches());
     return plan_.sets() == 2 && plan_.units() % 2 == 0 && !late;
   }
-  ExprRef StageAt(const ExprRef& step) {
-    return b_.Let("stage", ir::Mod(step, plan_.stages) * plan_.stage_elements());
+  Stage StageAt(const ExprRef& step) {
+    const ExprRef stage = ir::Mod(step, plan_.stages);
+    const ExprRef rows = b_.Let("stage", stage * RowPitch());
+    if (!plan_.splits_stages()) return {rows, rows};
+    return {rows, b_.Let("column_stage", stage * ColumnPitch())};
+  }
+  // From one stage to the next.
+  int64_t RowPitch() const {
+    return plan_.splits_stages() ? plan_.rows.elements : plan_.stage_elements();
+  }
+  int64_t ColumnPitch() const {
+    return plan_.splits_stages() ? plan_.columns.elements : plan_.stage_elements();
   }
 
   const graph::Workload& workload_;
@@ -76,38 +89,39 @@ void TensorLowering::DeclareOperands() {
   bindings_ = fused_.bindings();
   ir::BufferId columns = 0;
   if (Packs()) {
-    columns = b_.In("packed", plan_.dtype, TensorPackedElements(g_, plan_));
+    columns = b_.In("packed", g_.p.column_dtype, TensorPackedElements(g_, plan_));
     bindings_.push_back({Binding::Kind::kPrepared, 0});
   } else {
     columns = fused_.OperandBuffer(g_.p.column_operand);
   }
-  tiles_ = b_.SharedMemory("tiles", plan_.dtype, plan_.stages * plan_.stage_elements());
-  sums_ = b_.SharedMemory("sums", DType::kF32, plan_.sum_elements(), tiles_);
+  const DType sum = plan_.sum_dtype();
+  tiles_ = b_.SharedMemory("tiles", plan_.dtype, plan_.stages * RowPitch());
+  const bool apart = plan_.splits_stages();
+  const ir::BufferId column_tiles =
+      apart ? b_.SharedMemory("column_tiles", g_.p.column_dtype, plan_.stages * ColumnPitch())
+            : tiles_;
+  sums_ = b_.SharedMemory("sums", sum, plan_.sum_elements(), tiles_);
   const int fragments = RowTiles() * ColumnTiles();
-  c_ = b_.Registers("c", DType::kF32, 4, fragments);
-  fold_ = b_.Thread("fold", DType::kF32, 4);
+  c_ = b_.Registers("c", sum, 4, fragments);
+  fold_ = b_.Thread("fold", sum, 4);
   if (plan_.warpgroups) {
     product_.emplace(plan_, tiles_, c_, b_);
   } else {
     fragments_.emplace(plan_, c_, b_);
   }
   rows_.emplace(g_, plan_, plan_.rows, 0, fused_.OperandBuffer(g_.p.row_operand), tiles_, b_);
-  columns_.emplace(g_, plan_, plan_.columns, plan_.rows.elements, columns, tiles_, b_);
+  columns_.emplace(g_, plan_, plan_.columns, apart ? 0 : plan_.rows.elements, columns, column_tiles,
+                   b_);
   const TileOutputShape shape{
       plan_.bm,    plan_.bn,      plan_.sum_pitch(), plan_.slices,
       plan_.split, plan_.cluster, plan_.threads(),   g_.z * plan_.m_tiles * plan_.n_tiles,
-      DType::kF32};
+      sum};
   output_.emplace(workload_, g_, shape, fused_, b_);
 }
 
 LoweredKernel TensorLowering::Run() {
   DeclareOperands();
-  const auto narrow = [&](graph::ValueId id) {
-    return SizeOf(workload_.graph()[id].type.dtype) <= 2;
-  };
-  if (std::all_of(workload_.outputs().begin(), workload_.outputs().end(), narrow)) {
-    b_.Approximate();
-  }
+  if (gpu::AllNarrow(workload_)) b_.Approximate();
   b_.Launch(
       plan_.blocks(g_), plan_.threads(), plan_.per_sm,
       [&](const ExprRef& block, const ExprRef& thread) { EmitBlock(block, thread); },
@@ -179,16 +193,16 @@ void TensorLowering::PlaceWarpgroup(const ExprRef& thread) {
 // The prologue of the software pipeline: fills the first stages. Constant columns do not wait for
 // the launches before this one.
 void TensorLowering::StartPipeline() {
-  const auto each = [&](const std::function<void(const ExprRef&, const ExprRef&)>& body,
+  const auto each = [&](const std::function<void(const ExprRef&, const Stage&)>& body,
                         bool commit) {
     for (int64_t s = 0; s < plan_.prefetch_distance(); ++s) {
-      const ExprRef stage = Int(s * plan_.stage_elements());
+      const Stage stage{Int(s * RowPitch()), Int(s * ColumnPitch())};
       If(Int(s), [&] { body(first_ + s, stage); });
       if (commit) b_.CommitCopies();
     }
   };
   if (Packs()) {
-    each([&](const ExprRef& k, const ExprRef& stage) { columns_->Copy(k, stage); }, false);
+    each([&](const ExprRef& k, const Stage& stage) { columns_->Copy(k, stage.columns); }, false);
   }
   b_.AwaitInputs();
   // Not before: blocks of the next launch that come while this one's still start would crowd onto
@@ -196,13 +210,16 @@ void TensorLowering::StartPipeline() {
   // launch is late enough.
   if (SizeOf(plan_.dtype) < 4) b_.ReleaseDependents();
   each(
-      [&](const ExprRef& k, const ExprRef& stage) {
-        if (!Packs()) columns_->Copy(k, stage);
-        rows_->Copy(k, stage);
-        for (TensorOperand* operand : {&*rows_, &*columns_}) {
-          if (!operand->Fetches()) continue;
-          operand->Fetch(k);
-          operand->Deposit(stage);
+      [&](const ExprRef& k, const Stage& stage) {
+        if (!Packs()) columns_->Copy(k, stage.columns);
+        rows_->Copy(k, stage.rows);
+        if (rows_->Fetches()) {
+          rows_->Fetch(k);
+          rows_->Deposit(stage.rows);
+        }
+        if (columns_->Fetches()) {
+          columns_->Fetch(k);
+          columns_->Deposit(stage.columns);
         }
       },
       true);
@@ -219,10 +236,10 @@ void TensorLowering::If(const ExprRef& step, const std::function<void()>& body) 
 }
 
 void TensorLowering::CopyNext(const ExprRef& next) {
-  const ExprRef stage = StageAt(next);
+  const Stage stage = StageAt(next);
   const ExprRef k = b_.Let("next_k", first_ + next);
-  columns_->Copy(k, stage);
-  rows_->Copy(k, stage);
+  columns_->Copy(k, stage.columns);
+  rows_->Copy(k, stage.rows);
   if (rows_->Fetches()) rows_->Fetch(k);
   if (columns_->Fetches()) columns_->Fetch(k);
 }
@@ -235,7 +252,7 @@ void TensorLowering::EmitLoop() {
   const bool prefetches = PrefetchesFragments();
   if (prefetches) {
     arrive();
-    Load(Int(0), 0);
+    Load({Int(0), Int(0)}, 0);
   }
   b_.For("k_step", Int(0), count_, 1, [&](const ExprRef& step) {
     if (!prefetches) arrive();
@@ -245,9 +262,9 @@ void TensorLowering::EmitLoop() {
     Multiply(step, StageAt(step));
     if (!rows_->Fetches() && !columns_->Fetches()) return;
     If(next, [&] {
-      const ExprRef stage = StageAt(next);
-      if (rows_->Fetches()) rows_->Deposit(stage);
-      if (columns_->Fetches()) columns_->Deposit(stage);
+      const Stage stage = StageAt(next);
+      if (rows_->Fetches()) rows_->Deposit(stage.rows);
+      if (columns_->Fetches()) columns_->Deposit(stage.columns);
     });
   });
 }
@@ -259,7 +276,7 @@ void TensorLowering::EmitWarpgroupLoop() {
     b_.WaitCopies(plan_.prefetch_distance() - 1);
     b_.FenceTiles();
     b_.Barrier();
-    product_->Begin(StageAt(step));
+    product_->Begin(StageAt(step).rows);
     const ExprRef next = b_.Let("next", step + int64_t{plan_.prefetch_distance()});
     If(next, [&] { CopyNext(next); });
     b_.CommitCopies();
@@ -284,28 +301,29 @@ void TensorLowering::EmitThreePassLoop() {
   load(Int(0));
   b_.For("k_step", Int(0), count_, 1, [&](const ExprRef& step) {
     product_->Split(*rows_);
-    product_->BeginThrice(StageAt(step));
+    product_->BeginThrice(StageAt(step).rows);
     arrive(plan_.prefetch_distance() - 2);
     const ExprRef next = b_.Let("next", step + int64_t{plan_.prefetch_distance()});
     If(next, [&] { CopyNext(next); });
     b_.CommitCopies();
     // After the last step the same one once more, for nothing: cheaper than a branch.
-    load(StageAt(b_.Let("ahead", ir::Min(step + 1, count_ - int64_t{1}))));
+    load(StageAt(b_.Let("ahead", ir::Min(step + 1, count_ - int64_t{1}))).rows);
     product_->EndThrice();
   });
 }
 
 void TensorLowering::Zero(ir::BufferId sums, int count) {
-  for (int i = 0; i < count; ++i) b_.Set(sums, Int(i), ir::Float(DType::kF32, 0, 4));
+  const ExprRef zero = ZeroOf(plan_.sum_dtype(), 4);
+  for (int i = 0; i < count; ++i) b_.Set(sums, Int(i), zero);
 }
 
-void TensorLowering::Load(const ExprRef& stage, int unit) {
-  rows_->Load(stage, unit, unit % plan_.sets());
-  columns_->Load(stage, unit, unit % plan_.sets());
+void TensorLowering::Load(const Stage& stage, int unit) {
+  rows_->Load(stage.rows, unit, unit % plan_.sets());
+  columns_->Load(stage.columns, unit, unit % plan_.sets());
 }
 
 // One k step: with two sets, the fragments of a unit are loaded while the one before is multiplied.
-void TensorLowering::Multiply(const ExprRef& step, const ExprRef& stage) {
+void TensorLowering::Multiply(const ExprRef& step, const Stage& stage) {
   const int last = plan_.units() - 1;
   if (!PrefetchesFragments()) Load(stage, 0);
   for (int unit = 0; unit <= last; ++unit) {

@@ -14,10 +14,11 @@ TensorOperand::TensorOperand(const GpuContraction& g, const TensorPlan& plan,
   const bool row = tile.side == Side::kRow;
   // They copy no elements, and multiply no fragments of columns.
   if (plan.warpgroups && !(row && plan.splits_rows())) return;
+  const DType dtype = row ? g.p.row_dtype : g.p.column_dtype;
   const int extent = row ? plan.warp_rows() : plan.warp_columns();
   tiles_of_warp_ = row ? extent / 16 : extent / 8;
-  int lanes = 8;
-  if (tile.bytes == 2) {
+  int lanes = tile.chunk();
+  if (tile.narrow()) {
     fragments_ = extent / 16;
   } else if (row) {
     fragments_ = tiles_of_warp_ * 2;
@@ -28,13 +29,13 @@ TensorOperand::TensorOperand(const GpuContraction& g, const TensorPlan& plan,
     fragments_ = across ? tiles_of_warp_ * 2 : tiles_of_warp_;
     lanes = across ? 2 : 4;
   }
-  high_ = b.Registers(row ? "a" : "b", plan.dtype, lanes, plan.sets() * fragments_);
+  high_ = b.Registers(row ? "a" : "b", dtype, lanes, plan.sets() * fragments_);
   if (plan.math == TensorMath::kTf32x3 && !plan.warpgroups) {
     low_ = b.Registers(row ? "a_low" : "b_low", plan.dtype, lanes, fragments_);
   }
   if (Fetches()) {
     const int64_t count = std::max<int64_t>(1, int64_t{tile.extent} * tile.bk / plan.threads());
-    fetched_ = b.Registers("fetched", plan.dtype, 1, count);
+    fetched_ = b.Registers("fetched", dtype, 1, count);
   }
 }
 
@@ -72,18 +73,29 @@ void TensorOperand::PlacePacked(const ExprRef& panel) {
   }
 }
 
+namespace {
+
+// Where run `run` of row x lies in the row.
+ExprRef InRow(ir::KernelBuilder& b, const TensorTile& tile, const ExprRef& x, const ExprRef& run) {
+  const int64_t chunk = tile.chunk(), runs = chunk / tile.run;
+  const ExprRef piece = runs == 1 ? run : ir::FloorDiv(run, runs);
+  const ExprRef at = Swizzled(b, x, piece, tile.bk / chunk) * chunk;
+  return runs == 1 ? at : at + ir::Mod(run, runs) * tile.run;
+}
+
+}  // namespace
+
 void TensorOperand::PlaceAlongK(const ExprRef& first) {
-  const int chunk = tile_.chunk();
-  const int64_t per_row = tile_.bk / chunk;
+  const int64_t per_row = tile_.bk / tile_.run;
   const int64_t step = plan_.threads() / per_row;
   const ExprRef column = b_.Let("chunk_k", ir::Mod(thread_, per_row));
   const ExprRef row = b_.Let("chunk_x", ir::FloorDiv(thread_, per_row));
-  depth_at_ = b_.Let("k_in", column * chunk);
+  depth_at_ = b_.Let("k_in", column * tile_.run);
   for (int64_t at = 0; at < tile_.extent; at += step) {
     Part part;
     const ExprRef x = row + at;
     part.from = PlaceCross(b_, g_, tile_.side, b_.Let("x", Clamped(first + x)));
-    part.to = b_.Let("to", x * tile_.bk + Swizzled(b_, x, column, per_row) * chunk);
+    part.to = b_.Let("to", x * tile_.bk + InRow(b_, tile_, x, column));
     if (at + step > tile_.extent) part.active = Less(row, tile_.extent - at);
     parts_.push_back(part);
   }
@@ -118,6 +130,7 @@ void TensorOperand::PlaceElements(const ExprRef& first) {
   const int threads = plan_.threads();
   const int64_t wide = std::min(threads, tile_.extent);
   const int64_t k_step = std::max(1, threads / tile_.extent);
+  const int64_t chunk = tile_.chunk();
   const ExprRef x_in = b_.Let("x_in", ir::Mod(thread_, wide));
   const ExprRef k_in = b_.Let("k_in", ir::FloorDiv(thread_, wide));
   std::vector<CrossPlace> places;
@@ -135,8 +148,9 @@ void TensorOperand::PlaceElements(const ExprRef& first) {
           "to", tile_.bytes == 2
                     ? k * tile_.extent + Swizzled(b_, k, ir::FloorDiv(x, 8), tile_.extent / 8) * 8 +
                           ir::Mod(x, 8)
-                    : x * tile_.bk + Swizzled(b_, x, ir::FloorDiv(k, 4), tile_.bk / 4) * 4 +
-                          ir::Mod(k, 4));
+                    : x * tile_.bk +
+                          Swizzled(b_, x, ir::FloorDiv(k, chunk), tile_.bk / chunk) * chunk +
+                          ir::Mod(k, chunk));
       if (k_step > tile_.bk) part.active = Less(k_in, tile_.bk);
       parts_.push_back(part);
     }
@@ -178,7 +192,7 @@ void TensorOperand::Copy(const ExprRef& step, const ExprRef& stage) {
 }
 
 void TensorOperand::CopyAlongK(const ExprRef& step, const ExprRef& to) {
-  const int chunk = tile_.chunk();
+  const int chunk = tile_.run;
   const ExprRef k = b_.Let("k", step * int64_t{tile_.bk} + depth_at_);
   const DepthPlace depth = PlaceDepth(b_, g_, k);
   const ExprRef from = b_.Let("from", offset_ + DepthOffset(g_, tile_.side, depth));

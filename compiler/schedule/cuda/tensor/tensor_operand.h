@@ -24,8 +24,8 @@ class TensorOperand {
     int part = 0;
   };
 
-  // `tiles`: the stages in shared memory, of plan.stage_elements() each; this operand's tile starts
-  // at `base` of a stage. Declares registers.
+  // `tiles`: the stages in shared memory; this operand's tile starts at `base` of a stage. Declares
+  // registers.
   TensorOperand(const GpuContraction& g, const TensorPlan& plan, const TensorTile& tile,
                 int64_t base, ir::BufferId global, ir::BufferId tiles, ir::KernelBuilder& b);
 
@@ -36,13 +36,13 @@ class TensorOperand {
   // Starts the copies of a k step into the stage at `stage` (elements). Does nothing when Fetches.
   void Copy(const ir::ExprRef& step, const ir::ExprRef& stage);
   // Elements too small for asynchronous copies: loaded to registers early, stored later.
-  bool Fetches() const { return tile_.mode == TileMode::kElements && tile_.bytes == 2; }
+  bool Fetches() const { return tile_.mode == TileMode::kElements && tile_.narrow(); }
   void Fetch(const ir::ExprRef& step);
   void Deposit(const ir::ExprRef& stage);
 
   // `first`: the warp's first row or column in the tile.
   void PlaceFragments(const ir::ExprRef& lane, const ir::ExprRef& first, const ir::ExprRef& slice);
-  // Loads all fragments of a unit of 16 k elements into one of the plan's register sets.
+  // Loads all fragments of a unit into one of the plan's register sets.
   void Load(const ir::ExprRef& stage, int unit, int set);
   // 4-byte elements, between Load and Get: rounds the fragments of tile i (16 rows or 8 columns);
   // kTf32x3 keeps the rest. What is packed for one pass is rounded already.
@@ -64,7 +64,7 @@ class TensorOperand {
   void ForElements(const ir::ExprRef& step,
                    const std::function<void(size_t, const ir::ExprRef&, const ir::ExprRef&)>& body);
   void PlaceWide(const ir::ExprRef& lane, const ir::ExprRef& first, const ir::ExprRef& unit);
-  void LoadHalf(const ir::ExprRef& stage, int unit, int set);
+  void LoadNarrow(const ir::ExprRef& stage, int unit, int set);
   void LoadWide(const ir::ExprRef& stage, int unit, int set);
   int PerTile() const { return fragments_ / tiles_of_warp_; }  // 4-byte fragments
 

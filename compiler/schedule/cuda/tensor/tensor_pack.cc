@@ -23,13 +23,14 @@ class Packing {
         PlaceBatch(b_, g_, b_.Let("batch", ir::FloorDiv(panel, plan_.k_steps * plan_.n_tiles)));
     from_ = b_.Let("from", batch.column_offset);
     if (plan_.warpgroups) return Rows(panel, tile, step);
-    const int64_t group = plan_.columns.bytes == 2 ? 16 : 8;
+    const int64_t group = plan_.columns.narrow() ? 16 : 8;
+    const int64_t depth = plan_.unit_depth();
     b_.For("group", plan_.bn / group, [&](const ExprRef& j) {
-      b_.For("unit", plan_.bk / 16, [&](const ExprRef& u) {
-        const ExprRef to =
-            b_.Let("to", panel * plan_.columns.elements + (j * (plan_.bk / 16) + u) * (group * 16));
+      b_.For("unit", plan_.bk / depth, [&](const ExprRef& u) {
+        const ExprRef to = b_.Let(
+            "to", panel * plan_.columns.elements + (j * (plan_.bk / depth) + u) * (group * depth));
         const ExprRef column = b_.Let("column", tile * plan_.bn + j * group);
-        const ExprRef k = b_.Let("k", step * plan_.bk + u * 16);
+        const ExprRef k = b_.Let("k", step * plan_.bk + u * depth);
         Unit(column, k, to);
       });
     });
@@ -54,16 +55,19 @@ class Packing {
   }
 
   void Unit(const ExprRef& column, const ExprRef& k, const ExprRef& to) {
-    const bool half = plan_.columns.bytes == 2;
-    // All 16 are channels of one tap.
-    unit_ = g_.p.depth % 16 == 0 || g_.p.Taps() == 1;
+    const bool narrow = plan_.columns.narrow();
+    const int64_t piece = plan_.columns.chunk();
+    const int64_t word = piece / 4;  // elements of k that lie together
+    // All of the unit are channels of one tap.
+    unit_ = g_.p.depth % plan_.unit_depth() == 0 || g_.p.Taps() == 1;
     if (unit_) place_ = PlaceDepth(b_, g_, k);
     b_.For("g", 8, [&](const ExprRef& row) {
       b_.For("t", 4, [&](const ExprRef& t) {
-        const ExprRef at = to + (row * 4 + t) * (half ? 8 : 4);
-        for (int64_t v = 0; v < (half ? 8 : 4); ++v) {
-          if (half) {
-            Element(column + row + v / 4 * 8, k, t * 2 + (v % 2 + v / 2 % 2 * 8), at + v);
+        const ExprRef at = to + (row * 4 + t) * piece;
+        for (int64_t v = 0; v < piece; ++v) {
+          if (narrow) {
+            const int64_t half = v / word % 2 * (plan_.unit_depth() / 2);
+            Element(column + row + v / (2 * word) * 8, k, t * word + (v % word + half), at + v);
           } else {
             Element(column + row, k, t + (v / 2 * 8 + v % 2 * 4), at + v);
           }
@@ -89,6 +93,7 @@ class Packing {
     }
     const ExprRef n = ragged_n ? ir::Min(column, Int(g_.n - 1)) : column;
     ExprRef value = b_.Load(source_, from_ + n * g_.p.column_stride + offset);
+    // Bytes are whole numbers of f32, too.
     if (plan_.dtype != DType::kF32) value = ir::MakeCast(DType::kF32, value);
     ExprRef inside;
     if (ragged_k) inside = Less(k + k_in, g_.k);

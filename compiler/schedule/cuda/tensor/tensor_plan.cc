@@ -11,6 +11,7 @@ namespace {
 constexpr int kMaxRegisters = 232;
 constexpr int kRoomyRegisters = 168;      // of a thread that still leaves room for others
 constexpr int64_t kMaxStatements = 4096;  // matrix operations of one step, expanded
+constexpr int kLeastCopy = 4;             // bytes of an asynchronous copy
 
 int64_t Ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -24,6 +25,10 @@ int64_t TileElements(const TensorTile& tile) {
 bool TensorMathOf(const GpuContraction& g, TensorMath* math) {
   if (g.p.of_float8) {
     *math = TensorMath::kFloat8;
+    return true;
+  }
+  if (g.p.of_bytes) {
+    *math = TensorMath::kBytes;
     return true;
   }
   if (g.p.row_dtype != g.p.column_dtype) return false;
@@ -43,7 +48,10 @@ bool TensorMathOf(const GpuContraction& g, TensorMath* math) {
 TileMode ModeOf(const GpuContraction& g, Side side) {
   if (side == Side::kColumn && g.p.column_is_weight) return TileMode::kPacked;
   const int chunk = static_cast<int>(16 / SizeOf(g.p.row_dtype));
-  if (ContiguousAlongK(g, side, chunk) == chunk) return TileMode::kAlongK;
+  const int along_k = ContiguousAlongK(g, side, chunk);
+  // Of bytes, copies may be shorter, and no instruction takes what lies across.
+  if (g.p.of_bytes) return along_k >= kLeastCopy ? TileMode::kAlongK : TileMode::kElements;
+  if (along_k == chunk) return TileMode::kAlongK;
   // A row fragment of 4-byte elements is no regular pattern of memory laid out across.
   const bool across = g.p.row_dtype != DType::kF32 || side == Side::kColumn;
   if (across && ContiguousAcross(g, side, chunk) == chunk) return TileMode::kAcross;
@@ -51,12 +59,15 @@ TileMode ModeOf(const GpuContraction& g, Side side) {
 }
 
 int64_t TensorPlan::block_bytes() const {
+  if (splits_stages()) {
+    return std::max(stages * rows.elements, sum_elements() * 4) + stages * columns.elements;
+  }
   return std::max(stages * stage_elements() * SizeOf(dtype), sum_elements() * 4);
 }
 
 int TensorPlan::sets() const {
   if (warpgroups) return units();
-  if (math == TensorMath::kHalf) return 2;
+  if (is_narrow()) return 2;
   return units() > 1 && registers(2) <= kRoomyRegisters ? 2 : 1;
 }
 
@@ -68,19 +79,20 @@ int TensorPlan::registers(int sets) const {
     count += 8;
     // Sums apart; fragments of a step, and both parts of those that are multiplied.
     if (splits_rows()) count += r * c * 4 + 3 * 16 * r;
-  } else if (math == TensorMath::kHalf) {
+  } else if (is_narrow()) {
     count += 8 + 4 * r + 2 * c;
   } else {
     // What rounding leaves of the operands comes and goes.
     count += sets * (8 * r + 4 * c);
     if (math == TensorMath::kTf32x3) count += row_group() * c * chains() * 4;
   }
-  // Addresses of the copies of a thread; of elements, each has a tap of its own.
+  // Addresses of the copies of a thread; of elements, each has a tap of its own. Of bytes a thread
+  // has so many that the compiler does not keep all of an address.
   for (const TensorTile* tile : {&rows, &columns}) {
     const bool elements = tile->mode == TileMode::kElements;
-    const int64_t size = int64_t{tile->extent} * tile->bk / (elements ? 1 : tile->chunk());
+    const int64_t size = int64_t{tile->extent} * tile->bk / (elements ? 1 : tile->run);
     const int parts = static_cast<int>(Ceil(size, threads()));
-    if (elements) count += parts * 6;
+    if (elements) count += parts * (math == TensorMath::kBytes ? 4 : 6);
     if (!elements && tile->mode != TileMode::kPacked) count += std::min(parts, 8) * 3;
   }
   return count;
@@ -89,8 +101,12 @@ int TensorPlan::registers(int sets) const {
 void CountSteps(const GpuContraction& g, TensorPlan* plan) {
   const int bytes = static_cast<int>(SizeOf(plan->dtype));
   const int parts = plan->splits_rows() ? 2 : 1;
-  plan->rows = {Side::kRow, ModeOf(g, Side::kRow), plan->bm, plan->bk, bytes, 1, 0};
-  plan->columns = {Side::kColumn, ModeOf(g, Side::kColumn), plan->bn, plan->bk, bytes, parts, 0};
+  plan->rows = {Side::kRow, ModeOf(g, Side::kRow), plan->bm, plan->bk, bytes, 1, 0, 0};
+  plan->columns = {Side::kColumn, ModeOf(g, Side::kColumn), plan->bn, plan->bk, bytes, parts, 0, 0};
+  for (TensorTile* tile : {&plan->rows, &plan->columns}) {
+    const bool short_runs = g.p.of_bytes && tile->mode == TileMode::kAlongK;
+    tile->run = short_runs ? ContiguousAlongK(g, tile->side, tile->chunk()) : tile->chunk();
+  }
   plan->rows.elements = TileElements(plan->rows);
   plan->columns.elements = TileElements(plan->columns);
   plan->m_tiles = Ceil(g.m, plan->bm);
@@ -183,7 +199,12 @@ RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& targ
   if (plan.bm % (16 * plan.warps_m) != 0 || plan.bn % (16 * plan.warps_n) != 0) {
     return RejectReason::kTileExceedsShape;
   }
-  if (plan.bk / 16 % plan.slices != 0) return RejectReason::kRedundant;
+  if (plan.bk / plan.unit_depth() % plan.slices != 0) return RejectReason::kRedundant;
+  // Sums of a cluster's other blocks are read as floats.
+  if (plan.cluster && plan.math == TensorMath::kBytes) return RejectReason::kRedundant;
+  for (const TensorTile* tile : {&plan.rows, &plan.columns}) {
+    if (tile->bk / tile->run > plan.threads()) return RejectReason::kRedundant;
+  }
   if (plan.warps() > 16) return RejectReason::kRegisters;
   // Warps of flat tiles read more than they multiply; many small warps only wait for each other.
   if (wr > 4 * wc || wc > 4 * wr) return RejectReason::kRedundant;
@@ -191,7 +212,8 @@ RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& targ
   if (wr * wc < 512 && tile > wr * wc * 2) return RejectReason::kRedundant;
   if (plan.warps() > 8 && (plan.slices > 1 || tile < 128 * 128)) return RejectReason::kRedundant;
   if (int64_t{wr} / 16 * (wc / 8) * plan.units() > kMaxStatements) return RejectReason::kCodeSize;
-  if (plan.rows.bytes == 2 && plan.bk == 16 && g.k > 256) return RejectReason::kRedundant;
+  const bool one_unit = plan.rows.narrow() && plan.bk == plan.unit_depth();
+  if (one_unit && g.k > 16 * plan.bk) return RejectReason::kRedundant;
   // Warps that share a tile pay for their reduction only when the tile has too few warps.
   if (plan.slices > 1 && (plan.warps_m * plan.warps_n > 4 || wr * wc > 64 * 64)) {
     return RejectReason::kRedundant;

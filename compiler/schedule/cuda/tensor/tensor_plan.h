@@ -18,7 +18,7 @@
 
 namespace mlc::schedule {
 
-enum class TensorMath : uint8_t { kHalf, kTf32, kTf32x3, kFloat8 };
+enum class TensorMath : uint8_t { kHalf, kTf32, kTf32x3, kFloat8, kBytes };
 
 // The unit drops bits of f32, up to one unit u of the last that it keeps. One multiplication by
 // this moves a mantissa from [1, 2) by u/3 to 2u/3 before, which makes that a rounding without a
@@ -28,7 +28,7 @@ constexpr double kRoundUpForTf32 = 1 + 1.0 / 3072;
 // How an operand is copied and laid out in shared memory.
 enum class TileMode : uint8_t {
   kPacked,    // constant, prepared in the order of fragments
-  kAlongK,    // 16-byte runs along k
+  kAlongK,    // runs along k, of 16 bytes or, of bytes, of 4 or 8
   kAcross,    // 16-byte runs along rows or columns
   kElements,  // element by element
 };
@@ -41,9 +41,11 @@ struct TensorTile {
   int bk = 32;
   int bytes = 2;         // of an element
   int parts = 1;         // 2: the high parts of all elements, then the low ones
+  int run = 0;           // elements that a copy brings
   int64_t elements = 0;  // of shared memory, a multiple of 16 bytes
 
   int chunk() const { return 16 / bytes; }  // elements of 16 bytes
+  bool narrow() const { return bytes <= 2; }
   // 4-byte tiles across: elements of a row of k.
   int64_t pitch() const { return bytes == 2 ? extent : extent + 8; }
 };
@@ -70,7 +72,9 @@ struct TensorPlan {
   int threads() const { return 32 * warps(); }
   int warp_rows() const { return bm / warps_m; }
   int warp_columns() const { return bn / warps_n; }
-  int units() const { return bk / 16 / slices; }  // of 16 k elements, for one slice and step
+  // Elements of k that are multiplied at once: of narrow operands by one instruction.
+  int unit_depth() const { return math == TensorMath::kBytes ? 32 : 16; }
+  int units() const { return bk / unit_depth() / slices; }        // for one slice and step
   int prefetch_distance() const { return stages - 1 - pending; }  // of the pipeline, in k steps
   int row_tiles() const { return warp_rows() / 16; }  // of the matrix unit, in a warp's part
   int column_tiles() const { return warp_columns() / 8; }
@@ -83,6 +87,10 @@ struct TensorPlan {
   // Units whose fragments are in registers at once: 2 to load one while the other is multiplied.
   int sets() const;
   int64_t stage_elements() const { return rows.elements + columns.elements; }
+  // Bytes of rows and of columns have different types, and stages of their own.
+  bool splits_stages() const { return math == TensorMath::kBytes; }
+  bool is_narrow() const { return math == TensorMath::kHalf || math == TensorMath::kBytes; }
+  DType sum_dtype() const { return math == TensorMath::kBytes ? DType::kI32 : DType::kF32; }
   int64_t sum_pitch() const { return bn + 8; }  // of partial sums in shared memory
   int64_t sum_elements() const { return slices * int64_t{bm} * sum_pitch(); }
   int64_t block_bytes() const;

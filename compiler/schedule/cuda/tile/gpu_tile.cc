@@ -51,6 +51,12 @@ std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload
   return Flat(workload, *p);
 }
 
+std::optional<GpuContraction> FindGpuContractionOrBytes(const graph::Workload& workload) {
+  const std::optional<ContractionProblem> p = FindContractionOrBytes(workload);
+  if (!p) return std::nullopt;
+  return Flat(workload, *p);
+}
+
 std::optional<GpuContraction> FindGpuContractionOrFloat8(const graph::Workload& workload) {
   const std::optional<ContractionProblem> p = FindContractionOrFloat8(workload);
   if (!p) return std::nullopt;
@@ -255,6 +261,10 @@ ExprRef LaneOf(const ExprRef& value, int lane) {
   return ir::MakeReduce(
       ScalarOp::kAdd,
       ir::MakeApply(ScalarOp::kSelect, {one, value, ir::Float(value->type.dtype, 0, lanes)}));
+}
+
+ExprRef ZeroOf(DType dtype, int lanes) {
+  return dtype == DType::kI32 ? ir::MakeBroadcast(I32(0), lanes) : ir::Float(dtype, 0, lanes);
 }
 
 ExprRef Xor(ir::KernelBuilder& b, const ExprRef& x, const ExprRef& y, int64_t limit) {

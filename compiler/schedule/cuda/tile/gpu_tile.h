@@ -44,6 +44,8 @@ struct GpuContraction {
 std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload);
 // The same, or a product that is not plain (ContractionProblem::IsPlain).
 std::optional<GpuContraction> FindGpuContractionOfAnyForm(const graph::Workload& workload);
+// FindGpuContraction, or a contraction of u8 and i8, which counts in bytes.
+std::optional<GpuContraction> FindGpuContractionOrBytes(const graph::Workload& workload);
 // FindGpuContraction, or a product of float8.
 std::optional<GpuContraction> FindGpuContractionOrFloat8(const graph::Workload& workload);
 // The same of a product of any form whose columns are weights of few bits.
@@ -96,6 +98,8 @@ ir::ExprRef Less(const ir::ExprRef& a, int64_t b);
 ir::ExprRef LanesIf(const ir::ExprRef& condition, int lanes);
 // One lane of a vector of floats. Adds zeros to it, which turns -0 into 0.
 ir::ExprRef LaneOf(const ir::ExprRef& value, int lane);
+// Zeros of f32 or i32.
+ir::ExprRef ZeroOf(DType dtype, int lanes);
 // Bitwise exclusive or of two indices below `limit`, a power of two.
 ir::ExprRef Xor(ir::KernelBuilder& b, const ir::ExprRef& x, const ir::ExprRef& y, int64_t limit);
 // The place of a 16-byte chunk in rows of `chunks` chunks (a power of two), swizzled so that the
