@@ -40,7 +40,6 @@ constexpr std::array<Backend, 2> kBackends = {{
      .rules = {},
      .pad_channels = false,
      .computes_masks = false,
-     .multiplies_bytes = true,
      .packed_reads = {.rows = std::numeric_limits<int64_t>::max()},
      .skipped_passes = {},
      .passes_apart = kCpuPassesApart,
@@ -65,7 +64,6 @@ constexpr std::array<Backend, 2> kBackends = {{
                .scatters_compute = true},
      .pad_channels = true,
      .computes_masks = true,
-     .multiplies_bytes = false,
      // Products of more rows are not limited by reading weights.
      .packed_reads = {.rows = 16, .narrow = true, .float8 = true},
      .skipped_passes = kCudaSkippedPasses,

@@ -34,8 +34,6 @@ struct Backend {
   bool pad_channels;
   // True if attention computes causal masks instead of reading them.
   bool computes_masks;
-  // Whether products of u8 and i8 have kernels.
-  bool multiplies_bytes;
   // The weights of few bits that products read as they are packed.
   graph::PackedReads packed_reads;
   // Logical passes that make kernels slower.

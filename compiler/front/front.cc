@@ -160,7 +160,7 @@ FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
   options.rules = backend.rules;
   options.pad_channels = backend.pad_channels;
   options.computes_masks = backend.computes_masks;
-  options.multiplies_bytes = backend.multiplies_bytes;
+  options.multiplies_bytes = true;
   // Without dot products of bytes, a filter is faster in floats.
   const auto* cpu = target.As<target::CpuTarget>();
   options.multiplies_byte_filters = cpu != nullptr && cpu->isa == target::Isa::kAvx512Vnni;
