@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "compiler/ir/expr.h"
 
@@ -55,10 +56,21 @@ struct CopyBulk {
   ExprRef barrier_index;
   ExprRef ranks = nullptr;  // bit r: to the block of rank r; null: to this one
 };
+// One more dimension of rows: `extent` matrices `pitch` elements apart, of which a copy takes `box`
+// from `at` on, every `step`th (0: each).
+struct BoxAxis {
+  ExprRef at;
+  int box = 0;
+  int64_t extent = 0;
+  int64_t pitch = 0;
+  int step = 0;
+};
 // The global buffer is a matrix of `rows` rows of `depth` elements, `pitch` apart. Copies `box`
 // rows (at most 256) of 128 bytes, from (row, k) on, to shared memory at an index aligned to 1024
 // bytes, where 16-byte piece p of row r lies at piece p ^ (r % 8), as warpgroup_mma takes it. What
 // lies outside the matrix is zero, and signalled with the rest. After make_tensor_maps of the warp.
+// With `outer`, from the inner to the outermost dimension, rows of a box of such matrices follow
+// each other.
 struct CopyTensor {
   BufferId to;
   ExprRef to_index;
@@ -72,6 +84,15 @@ struct CopyTensor {
   BufferId barrier;
   ExprRef barrier_index;
   ExprRef ranks = nullptr;  // as of CopyBulk
+  int step = 0;             // of rows, as of a BoxAxis
+  std::vector<BoxAxis> outer = {};
+
+  // Rows that it brings.
+  int64_t AllRows() const {
+    int64_t count = box;
+    for (const BoxAxis& axis : outer) count *= axis.box;
+    return count;
+  }
 };
 
 }  // namespace mlc::ir

@@ -68,6 +68,16 @@ struct Form<CopyTensor> {
     v.Int(n.depth);
     v.Word("pitch");
     v.Int(n.pitch);
+    v.Part("step", n.step);
+    v.Each("over", n.outer, [&](auto& axis) {
+      v.Index(axis.at);
+      v.Attribute("box", axis.box, "number of rows");
+      v.Word("of");
+      v.Int(axis.extent);
+      v.Word("pitch");
+      v.Int(axis.pitch);
+      v.Part("step", axis.step);
+    });
     v.Word("signals");
     v.Place(n.barrier, n.barrier_index);
     v.Optional("ranks", n.ranks);

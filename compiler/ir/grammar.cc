@@ -42,6 +42,14 @@ class GrammarWriter {
     Add(Quote(word) + " \"=\" int");
   }
   void Part(std::string_view word, int /*value*/) { Add("[" + Quote(word) + " \"=\" int]"); }
+  template <typename Item, typename Parts>
+  void Each(std::string_view word, const std::vector<Item>& /*items*/, Parts parts) {
+    Add("{");
+    Word(word);
+    Item item{};
+    parts(item);
+    Add("}");
+  }
 
   const std::string& text() const { return text_; }
 

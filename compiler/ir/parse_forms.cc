@@ -1,5 +1,6 @@
 // Statements that begin with a keyword, read by their forms (statement_forms.h).
 #include <string>
+#include <vector>
 
 #include "compiler/ir/parser.h"
 #include "compiler/ir/statement_forms.h"
@@ -100,6 +101,11 @@ class Parser::FormReader {
       }
       return {};
     });
+  }
+
+  template <typename Item, typename Parts>
+  void Each(std::string_view word, std::vector<Item>& items, Parts parts) {
+    while (status_.ok() && parser_.lexer_.Accept(word)) parts(items.emplace_back());
   }
 
   Status Finish() {

@@ -279,6 +279,13 @@ class Printer::FormWriter {
   void Part(std::string_view word, int value) {
     if (value != 0) Attribute(word, value, "");
   }
+  template <typename Item, typename Parts>
+  void Each(std::string_view word, const std::vector<Item>& items, Parts parts) {
+    for (const Item& item : items) {
+      Word(word);
+      parts(item);
+    }
+  }
 
  private:
   ExpressionPrinter& expressions_;

@@ -7,7 +7,7 @@
 // inside the brackets: Level and Lanes, "," word "=" int, and Mask, ["," "mask" "=" expr]. Index:
 // expr. Optional: [word expr]. Variable: a name, bound where the statement ends. Word, Flag: a
 // word, an optional one. Either: one of two words. Int: int. Attribute: word "=" int, with what
-// errors call the number. Part: an attribute that is absent where it is 0.
+// errors call the number. Part: an attribute that is absent where it is 0. Each: {word parts}.
 #pragma once
 
 #include <array>

@@ -1,6 +1,8 @@
 #include "compiler/ir/verify_async.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace mlc::ir {
 
@@ -11,6 +13,9 @@ constexpr int kMaxBytes = (1 << 20) - 1;
 constexpr int kMaxBox = 256;
 constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1;
 constexpr int kPiece = 16;  // bytes
+constexpr size_t kMaxOuter = 3;
+constexpr int kMaxStep = 8;
+constexpr int64_t kMaxRows = 1024;
 
 bool Copyable(const Buffer& to, const Buffer& from) {
   const bool global =
@@ -83,16 +88,38 @@ Status AsyncVerifier::Check(const CopyTensor& copy, int depth) const {
       !IsFloat8(from.dtype) && from.dtype != DType::kU8 && from.dtype != DType::kI8) {
     return scope_.Bad(what + " is not of f16, bf16, f32, float8, u8 or i8");
   }
-  if (copy.box < 1 || copy.box > kMaxBox) return scope_.Bad(what + " is not of 1 to 256 rows");
-  const int64_t size = SizeOf(from.dtype);
-  const bool extents = copy.rows >= 1 && copy.rows <= kMaxExtent && copy.depth >= 1 &&
-                       copy.depth <= copy.pitch && copy.pitch <= kMaxExtent;
-  if (!extents || copy.pitch * size % kPiece != 0 ||
-      copy.rows - 1 > (from.size - copy.depth) / copy.pitch || copy.depth > from.size) {
-    return scope_.Bad(what +
-                      " is of a matrix outside the buffer, or of rows not aligned to 16 bytes");
+  for (const BoxAxis& axis : copy.outer) {
+    MLC_TRY(expressions_.CheckIndex(axis.at, "place of '" + from.name + "'", depth));
   }
+  MLC_TRY(CheckBox(copy, what));
   return CheckMbarrier(copy.barrier, copy.barrier_index, depth);
+}
+
+Status AsyncVerifier::CheckBox(const CopyTensor& copy, const std::string& what) const {
+  const Buffer& from = scope_.BufferOf(copy.from);
+  const int64_t size = SizeOf(from.dtype);
+  if (copy.outer.size() > kMaxOuter) return scope_.Bad(what + " has more than 5 dimensions");
+  std::vector<BoxAxis> axes = copy.outer;
+  axes.insert(axes.begin(), {nullptr, copy.box, copy.rows, copy.pitch, copy.step});
+  int64_t least = copy.depth, last = from.size - copy.depth, rows = 1;
+  bool inside = copy.depth >= 1 && last >= 0;
+  for (const BoxAxis& axis : axes) {
+    if (axis.step < 0 || axis.step > kMaxStep) return scope_.Bad(what + " has steps above 8");
+    const int64_t reach = int64_t{axis.box - 1} * std::max(axis.step, 1) + 1;
+    rows *= std::max(axis.box, 1);
+    if (axis.box < 1 || reach > kMaxBox || rows > kMaxRows) {
+      return scope_.Bad(what + " is not of 1 to 256 rows");
+    }
+    inside = inside && axis.extent >= 1 && axis.extent <= kMaxExtent && axis.pitch >= least &&
+             axis.pitch <= kMaxExtent && axis.pitch * size % kPiece == 0 &&
+             axis.extent - 1 <= last / axis.pitch;
+    if (!inside) break;
+    last -= (axis.extent - 1) * axis.pitch;
+    least = axis.pitch;
+  }
+  if (inside) return {};
+  return scope_.Bad(what +
+                    " is of a matrix outside the buffer, or of rows not aligned to 16 bytes");
 }
 
 }  // namespace mlc::ir

@@ -2,6 +2,8 @@
 // and the expressions.
 #pragma once
 
+#include <string>
+
 #include "compiler/ir/verify_expr.h"
 #include "compiler/ir/verify_scope.h"
 
@@ -20,6 +22,7 @@ class AsyncVerifier {
 
  private:
   Status CheckMbarrier(BufferId id, const ExprRef& index, int depth) const;
+  Status CheckBox(const CopyTensor& copy, const std::string& what) const;
   Status CheckTile(BufferId to, BufferId from, const ExprRef& to_index, int depth) const;
 
   const VerifyScope& scope_;

@@ -10,6 +10,8 @@
 extern "C" {
 #endif
 
+enum { MLC_TENSOR_MAP_MAX_RANK = 5 };
+
 /* The driver's numbers. */
 enum {
   MLC_TENSOR_MAP_U8 = 0,
@@ -22,18 +24,22 @@ enum {
   MLC_TENSOR_MAP_PROMOTE_256 = 3
 };
 
-/* One map of a kernel. What a copy reads outside of the matrix is zero. */
+/* One map of a kernel: of rows of elements that lie together, and of up to four dimensions of such
+   rows. Dimensions are listed from the innermost, the elements of a row; what is behind the last
+   is zero. What a copy reads outside of the matrix is zero. */
 typedef struct mlc_tensor_map {
-  int32_t argument;    /* of the kernel: the address that the matrix is at */
-  int32_t type;        /* of its elements */
-  int64_t byte_offset; /* of the matrix from that address */
-  int64_t depth;       /* elements of a row */
-  int64_t rows;
-  int64_t pitch_bytes; /* from one row to the next; a multiple of 16 */
-  int32_t box_depth;   /* elements of each of the rows that are copied at once */
-  int32_t box_rows;    /* at most 256 */
-  int32_t swizzle;     /* of a box in on-chip memory */
-  int32_t promotion;   /* what L2 fetches more than was asked for */
+  int64_t byte_offset;                          /* of the matrix from its argument's address */
+  int64_t sizes[MLC_TENSOR_MAP_MAX_RANK];       /* elements of a row, rows, ... */
+  int64_t pitches[MLC_TENSOR_MAP_MAX_RANK - 1]; /* bytes from one row to the next, ...; multiples
+                                                   of 16 */
+  int32_t argument;                             /* of the kernel: the matrix's address */
+  int32_t type;                                 /* of its elements */
+  int32_t rank;                                 /* 2 or more */
+  int32_t boxes[MLC_TENSOR_MAP_MAX_RANK];       /* what a copy goes over; at most 256 of each */
+  int32_t steps[MLC_TENSOR_MAP_MAX_RANK - 1];   /* of a row, ... within it: 2 copies each other
+                                                   one; 1 to 8 */
+  int32_t swizzle;                              /* of a box in on-chip memory */
+  int32_t promotion;                            /* what L2 fetches more than was asked for */
 } mlc_tensor_map;
 
 /* A map as kernels take it, by value. */

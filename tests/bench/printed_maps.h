@@ -2,7 +2,9 @@
 // the kernel (printed_products.py). Thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -14,8 +16,17 @@ namespace mlc::bench {
 inline std::vector<std::vector<int64_t>> MapNumbers(const codegen::CudaSource& source) {
   std::vector<std::vector<int64_t>> maps;
   for (const mlc_tensor_map& m : source.tensor_maps) {
-    maps.push_back({m.argument, m.type, m.byte_offset, m.depth, m.rows, m.pitch_bytes, m.box_depth,
-                    m.box_rows, m.swizzle, m.promotion});
+    std::vector<int64_t>& numbers = maps.emplace_back();
+    const auto append = [&](const auto& list) {
+      numbers.insert(numbers.end(), std::begin(list), std::end(list));
+    };
+    numbers.push_back(m.byte_offset);
+    append(m.sizes);
+    append(m.pitches);
+    append(std::array{m.argument, m.type, m.rank});
+    append(m.boxes);
+    append(m.steps);
+    append(std::array{m.swizzle, m.promotion});
   }
   return maps;
 }

@@ -47,23 +47,24 @@ target::Dim3 GetDim3(ByteReader& in) {
   return extent;
 }
 
+// Calls `number` with each of the map's.
+void EachNumber(auto& map, auto&& number) {
+  number(map.byte_offset);
+  for (auto& n : map.sizes) number(n);
+  for (auto& n : map.pitches) number(n);
+  for (auto* n : {&map.argument, &map.type, &map.rank}) number(*n);
+  for (auto& n : map.boxes) number(n);
+  for (auto& n : map.steps) number(n);
+  for (auto* n : {&map.swizzle, &map.promotion}) number(*n);
+}
+
 void Put(ByteWriter& out, const mlc_tensor_map& map) {
-  for (const int64_t n : {map.byte_offset, map.depth, map.rows, map.pitch_bytes}) out.Put(n);
-  for (const int32_t n :
-       {map.argument, map.type, map.box_depth, map.box_rows, map.swizzle, map.promotion}) {
-    out.Put(n);
-  }
+  EachNumber(map, [&](const auto& n) { out.Put(n); });
 }
 
 mlc_tensor_map GetTensorMap(ByteReader& in) {
   mlc_tensor_map map = {};
-  for (int64_t* n : {&map.byte_offset, &map.depth, &map.rows, &map.pitch_bytes}) {
-    *n = in.Get<int64_t>();
-  }
-  for (int32_t* n :
-       {&map.argument, &map.type, &map.box_depth, &map.box_rows, &map.swizzle, &map.promotion}) {
-    *n = in.Get<int32_t>();
-  }
+  EachNumber(map, [&]<typename T>(T& n) { n = in.Get<T>(); });
   return map;
 }
 
@@ -99,7 +100,8 @@ DevicePart GetDevicePart(ByteReader& in) {
   return device;
 }
 
-// What no device could launch, or no memory hold; or a map of what is no argument.
+// What no device could launch, or no memory hold; or a map of what is no argument,
+// or of more dimensions than maps have.
 bool Sane(const DevicePart& device, size_t arguments) {
   constexpr int64_t kMaxBytes = int64_t{1} << 40;
   const auto sane_bytes = [](int64_t bytes) { return bytes >= 0 && bytes < kMaxBytes; };
@@ -109,6 +111,7 @@ bool Sane(const DevicePart& device, size_t arguments) {
   }
   for (const mlc_tensor_map& map : device.tensor_maps) {
     if (map.argument < 0 || static_cast<size_t>(map.argument) >= arguments) return false;
+    if (map.rank < 2 || map.rank > MLC_TENSOR_MAP_MAX_RANK) return false;
   }
   return !device.launches.empty() && sane_bytes(device.workspace_bytes) &&
          sane_bytes(device.counter_bytes);

@@ -50,15 +50,21 @@ void AsyncStatementPrinter::Print(const ir::CopyBulk& copy) {
 }
 
 void AsyncStatementPrinter::Print(const ir::CopyTensor& copy) {
-  expressions_.Begin({copy.to_index, copy.row, copy.k, copy.barrier_index, copy.ranks});
+  const auto outer = [&](size_t d) { return d < copy.outer.size() ? copy.outer[d].at : nullptr; };
+  expressions_.Begin({copy.to_index, copy.row, copy.k, outer(0), outer(1), outer(2),
+                      copy.barrier_index, copy.ranks});
   const Text to = scalars_.Place(copy.to, copy.to_index);
   const Text barrier = scalars_.Place(copy.barrier, copy.barrier_index);
-  const Text k = scalars_.Scalar(copy.k);
-  const Text row = scalars_.Scalar(copy.row);
-  const char* function = copy.ranks == nullptr ? "CopyTensor" : "CopyTensorToRanks";
+  const auto place = [&](const ir::ExprRef& e) {
+    return ", (int)" + scalars_.Scalar(e).At(Precedence::kUnary);
+  };
+  std::string places = place(copy.k) + place(copy.row);
+  for (const ir::BoxAxis& axis : copy.outer) places += place(axis.at);
+  std::string function = copy.outer.empty() ? "CopyTensor" : "CopyBox";
+  if (!copy.outer.empty()) function += std::to_string(copy.outer.size() + 2);
+  if (copy.ranks != nullptr) function += "ToRanks";
   text_.Line(std::string(scope_.functions.Use(function)) + "(" + to.text + ", &" +
-             scope_.maps.NameOf(copy) + ", (int)" + k.At(Precedence::kUnary) + ", (int)" +
-             row.At(Precedence::kUnary) + ", " + barrier.text + Ranks(copy.ranks) + ");");
+             scope_.maps.NameOf(copy) + places + ", " + barrier.text + Ranks(copy.ranks) + ");");
 }
 
 }  // namespace mlc::codegen

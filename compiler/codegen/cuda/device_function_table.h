@@ -19,5 +19,6 @@ const std::vector<DeviceFunction>& Float8DeviceFunctions();
 const std::vector<DeviceFunction>& UnpackDeviceFunctions();
 const std::vector<DeviceFunction>& WarpDeviceFunctions();
 const std::vector<DeviceFunction>& AsyncDeviceFunctions();
+const std::vector<DeviceFunction>& BoxDeviceFunctions();
 
 }  // namespace mlc::codegen

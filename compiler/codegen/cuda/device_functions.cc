@@ -27,6 +27,7 @@ std::vector<const DeviceFunction*> AllRows() {
   for (const DeviceFunction& row : UnpackDeviceFunctions()) rows.push_back(&row);
   for (const DeviceFunction& row : WarpDeviceFunctions()) rows.push_back(&row);
   for (const DeviceFunction& row : AsyncDeviceFunctions()) rows.push_back(&row);
+  for (const DeviceFunction& row : BoxDeviceFunctions()) rows.push_back(&row);
   return rows;
 }
 

@@ -118,6 +118,7 @@ class Usage {
     for (const ir::ExprRef& e : {copy.to_index, copy.row, copy.k, copy.barrier_index, copy.ranks}) {
       Walk(e);
     }
+    for (const ir::BoxAxis& axis : copy.outer) Walk(axis.at);
   }
   void Do(const ir::Arrive& arrive) {
     Use(arrive.counter);

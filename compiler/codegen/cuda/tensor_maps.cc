@@ -64,16 +64,26 @@ std::string TensorMaps::Name(size_t number) { return "Map" + std::to_string(numb
 mlc_tensor_map TensorMaps::MapOf(const ir::CopyTensor& copy) const {
   const Place& place = places_[static_cast<size_t>(copy.from)];
   const int size = SizeOf(place.dtype);
-  return {.argument = place.argument,
-          .type = TypeOf(place.dtype),
-          .byte_offset = place.byte_offset,
-          .depth = copy.depth,
-          .rows = copy.rows,
-          .pitch_bytes = copy.pitch * size,
-          .box_depth = kRowBytes / size,
-          .box_rows = copy.box,
-          .swizzle = MLC_TENSOR_MAP_SWIZZLE_128,
-          .promotion = MLC_TENSOR_MAP_NO_PROMOTION};
+  mlc_tensor_map map = {};
+  map.argument = place.argument;
+  map.type = TypeOf(place.dtype);
+  map.byte_offset = place.byte_offset;
+  map.swizzle = MLC_TENSOR_MAP_SWIZZLE_128;
+  map.promotion = MLC_TENSOR_MAP_NO_PROMOTION;
+  map.sizes[0] = copy.depth;
+  map.boxes[0] = kRowBytes / size;
+  map.rank = 1;
+  const auto add = [&](int64_t extent, int64_t pitch, int box, int step) {
+    map.sizes[map.rank] = extent;
+    map.pitches[map.rank - 1] = pitch * size;
+    map.steps[map.rank - 1] = std::max(step, 1);
+    map.boxes[map.rank] = (box - 1) * std::max(step, 1) + 1;
+    ++map.rank;
+  };
+  add(copy.rows, copy.pitch, copy.box, copy.step);
+  MLC_CHECK(copy.outer.size() + 2 <= size_t{MLC_TENSOR_MAP_MAX_RANK}) << "verified";
+  for (const ir::BoxAxis& axis : copy.outer) add(axis.extent, axis.pitch, axis.box, axis.step);
+  return map;
 }
 
 size_t TensorMaps::NumberOf(const mlc_tensor_map& map) const {

@@ -210,18 +210,19 @@ void GpuTileCopies::PutRun(const CopyBulk& copy, int thread, int64_t to, int64_t
 
 void GpuTileCopies::Do(const CopyTensor& copy) {
   LaneStack::Frame frame(state_.stack);
-  Lane* to = frame.Take(state_.Count());
-  Lane* row = frame.Take(state_.Count());
-  Lane* k = frame.Take(state_.Count());
-  Lane* barrier = frame.Take(state_.Count());
-  expressions_.Eval(*copy.to_index, to);
-  expressions_.Eval(*copy.row, row);
-  expressions_.Eval(*copy.k, k);
-  expressions_.Eval(*copy.barrier_index, barrier);
-  Lane* ranks = copy.ranks == nullptr ? nullptr : frame.Take(state_.Count());
-  if (ranks != nullptr) expressions_.Eval(*copy.ranks, ranks);
+  const auto values = [&](const ExprRef& e) {
+    Lane* lanes = frame.Take(state_.Count());
+    expressions_.Eval(*e, lanes);
+    return lanes;
+  };
+  const Lane* const to = values(copy.to_index);
+  const Lane* const k = values(copy.k);
+  const Lane* const barrier = values(copy.barrier_index);
+  const Lane* const ranks = copy.ranks == nullptr ? nullptr : values(copy.ranks);
+  std::vector<const Lane*> rows = {values(copy.row)};
+  for (const BoxAxis& axis : copy.outer) rows.push_back(values(axis.at));
   const int64_t size = SizeOf(state_.MemoryOf(copy.from).buffer().dtype);
-  const int64_t count = copy.box * (kRowBytes / size);
+  const int64_t count = copy.AllRows() * (kRowBytes / size);
   for (size_t i = 0; i < state_.Count() && !state_.failed; ++i) {
     const std::string& name = state_.MemoryOf(copy.to).buffer().name;
     if (!state_.async.HasMaps(state_.active[i] / kWarpThreads)) {
@@ -237,23 +238,41 @@ void GpuTileCopies::Do(const CopyTensor& copy) {
     }
     if (!Target(ranks == nullptr ? nullptr : ranks + i, name, state_.active[i])) return;
     if (!Put(copy.to, to[i].i, count, state_.active[i], copy.barrier, barrier[i].i)) return;
-    PutBox(copy, state_.active[i], to[i].i, row[i].i, k[i].i);
+    std::vector<int64_t> place;
+    for (const Lane* row : rows) place.push_back(row[i].i);
+    PutBox(copy, state_.active[i], to[i].i, place, k[i].i);
   }
 }
 
-void GpuTileCopies::PutBox(const CopyTensor& copy, int thread, int64_t to, int64_t row, int64_t k) {
+// Where row r of the copy begins, from `place` on; nothing outside the matrix.
+std::optional<int64_t> GpuTileCopies::RowAt(const CopyTensor& copy,
+                                            const std::vector<int64_t>& place, int64_t r) {
+  int64_t offset = 0;
+  for (size_t d = 0; d < place.size(); ++d) {
+    const BoxAxis axis =
+        d == 0 ? BoxAxis{nullptr, copy.box, copy.rows, copy.pitch, copy.step} : copy.outer[d - 1];
+    const int64_t by = r % axis.box * std::max(axis.step, 1);
+    r /= axis.box;
+    if (!Inside(place[d], by, axis.extent)) return std::nullopt;
+    offset += (place[d] + by) * axis.pitch;
+  }
+  return offset;
+}
+
+void GpuTileCopies::PutBox(const CopyTensor& copy, int thread, int64_t to,
+                           const std::vector<int64_t>& place, int64_t k) {
   GpuMemory& source = state_.MemoryOf(copy.from);
   const int64_t size = SizeOf(source.buffer().dtype);
   const int64_t depth = kRowBytes / size, piece = kPieceBytes / size;
-  for (int64_t at = 0; at < copy.box * depth; ++at) {
+  for (int64_t at = 0; at < copy.AllRows() * depth; ++at) {
     const int64_t r = at / depth, d = at % depth;
     Lane value;
     value.f = 0;
-    const bool inside = Inside(row, r, copy.rows) && Inside(k, d, copy.depth);
+    const std::optional<int64_t> row = RowAt(copy, place, r);
     int64_t bad = 0;
-    const GpuFault fault =
-        inside ? source.Read((row + r) * copy.pitch + k + d, 1, 1, thread, &value, &bad)
-               : GpuFault::kNone;
+    const GpuFault fault = row && Inside(k, d, copy.depth)
+                               ? source.Read(*row + k + d, 1, 1, thread, &value, &bad)
+                               : GpuFault::kNone;
     if (fault != GpuFault::kNone)
       return state_.FailAccess(fault, "copies", source.buffer(), bad, thread);
     PutValue(copy.to, to + r * depth + ((d / piece) ^ (r % 8)) * piece + d % piece, value);

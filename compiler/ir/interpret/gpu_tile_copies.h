@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,10 @@ class GpuTileCopies {
   bool PutOne(BufferId to, int64_t at, int64_t count, int thread, const GpuAsync::Key& key);
   void LearnInWarps();
   void PutRun(const CopyBulk& copy, int thread, int64_t to, int64_t from);
-  void PutBox(const CopyTensor& copy, int thread, int64_t to, int64_t row, int64_t k);
+  static std::optional<int64_t> RowAt(const CopyTensor& copy, const std::vector<int64_t>& place,
+                                      int64_t r);
+  void PutBox(const CopyTensor& copy, int thread, int64_t to, const std::vector<int64_t>& place,
+              int64_t k);
   void PutValue(BufferId to, int64_t at, Lane value);
 
   GpuState& state_;

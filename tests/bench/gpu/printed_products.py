@@ -12,6 +12,7 @@ import argparse
 import ctypes
 import datetime
 import glob
+import itertools
 import json
 import re
 import statistics
@@ -75,11 +76,15 @@ def encoded(number_rows, addresses):
     begin = -ctypes.addressof(memory) % 64  # maps are aligned to 64 bytes
     maps = [(ctypes.c_uint64 * 16).from_buffer(memory, begin + 128 * i) for i in range(len(number_rows))]
     for to, numbers in zip(maps, number_rows):
-        argument, kind, offset, depth, rows, pitch, box_depth, box_rows, swizzle, promotion = numbers
-        pair, words = ctypes.c_uint64 * 2, ctypes.c_uint32 * 2
+        numbers = iter(numbers)
+        take = lambda count: list(itertools.islice(numbers, count))
+        (offset,), sizes, pitches, (argument, kind, rank) = take(1), take(5), take(4), take(3)
+        boxes, steps, (swizzle, promotion) = take(5), [1] + take(4), take(2)
+        longs = lambda values: (ctypes.c_uint64 * len(values))(*values)
+        words = lambda values: (ctypes.c_uint32 * len(values))(*values)
         code = DRIVER.cuTensorMapEncodeTiled(
-            ctypes.byref(to), kind, 2, ctypes.c_void_p(addresses[argument] + offset), pair(depth, rows), pair(pitch, 0),
-            words(box_depth, box_rows), words(1, 1), 0, swizzle, promotion, 0)
+            ctypes.byref(to), kind, rank, ctypes.c_void_p(addresses[argument] + offset), longs(sizes), longs(pitches),
+            words(boxes), words(steps), 0, swizzle, promotion, 0)
         check(code, "tensor map")
     return maps
 

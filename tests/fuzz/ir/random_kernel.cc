@@ -190,9 +190,27 @@ class Generator {
       case 3:
         return MakeStmt(
             CopyBulk{block_, to, global_, from, 8 * (1 + Pick(4)), barriers_, at, ranks});
-      default:
-        return MakeStmt(CopyTensor{block_, to, global_, from, Index(1, false), 1 + Pick(4), 1,
-                                   1 + Pick(static_cast<int>(size)), 128, barriers_, at, ranks});
+      default: {
+        CopyTensor copy{block_,
+                        to,
+                        global_,
+                        from,
+                        Index(1, false),
+                        1 + Pick(4),
+                        1,
+                        1 + Pick(static_cast<int>(size)),
+                        128,
+                        barriers_,
+                        at,
+                        ranks};
+        copy.step = Pick(3);
+        for (int i = Pick(3); i > 0; --i) {
+          copy.outer.push_back({Index(1, false), 1 + Pick(3), 1,
+                                int64_t{128} * static_cast<int64_t>(copy.outer.size() + 2),
+                                Pick(3)});
+        }
+        return MakeStmt(std::move(copy));
+      }
     }
   }
 

@@ -141,6 +141,35 @@ TEST(AsyncCopy, TextReadsBack) {
   }
 }
 
+TEST(AsyncCopy, BoxesAreReadBackAndVerified) {
+  const std::string text = AsyncProduct{.name = "k", .boxes = true}.Text();
+  const Result<Kernel> kernel = Kernel::Parse(text);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString() << text;
+  const Result<Kernel> again = Kernel::Parse(kernel->ToText());
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(again->ToText(), kernel->ToText());
+  const std::pair<std::pair<const char*, const char*>, const char*> cases[] = {
+      {{"box=2 of 4", "box=200 of 4"}, "1 to 256 rows"},
+      {{"box=8 of 5", "box=257 of 5"}, "1 to 256 rows"},
+      {{"step=2 over", "step=9 over"}, "steps above 8"},
+      {{"box=8 of 5 pitch 832", "box=8 of 5 pitch 200"}, "outside the buffer"},
+      {{"box=4 of 3", "box=4 of 4"}, "outside the buffer"},
+      {{"step=2 signals",
+        "step=2 over 0 box=1 of 1 pitch 12480 over 0 box=1 of 1 pitch 12480 signals"},
+       "more than 5 dimensions"},
+  };
+  for (const auto& [change, message] : cases) {
+    std::string wrong = text;
+    const size_t at = wrong.find(change.first);
+    ASSERT_NE(at, std::string::npos) << change.first;
+    wrong.replace(at, std::string(change.first).size(), change.second);
+    const Result<Kernel> parsed = Kernel::Parse(wrong);
+    ASSERT_FALSE(parsed.ok()) << change.second;
+    EXPECT_NE(parsed.status().ToString().find(message), std::string::npos)
+        << parsed.status().ToString();
+  }
+}
+
 TEST(AsyncCopy, VerifierNamesWhatIsWrong) {
   const std::pair<std::pair<const char*, const char*>, const char*> cases[] = {
       {{"mbarrier full: i64[2]", "mbarrier full: i32[2]"}, "another type than i64"},

@@ -64,6 +64,14 @@ std::string Copy(const AsyncProduct& p, bool matrix, const char* to, const char*
     return "copy_bulk " + place + "[mul(add(" + first_step + ", i), " + elements +
            ")] elements=" + elements + " signals full[q]\n";
   }
+  if (p.boxes && *from == 'a') {
+    const std::string pitch = Number(p.pitch);
+    return "copy_tensor " + place + "[sub(0, 1)] along mul(i, " + Number(p.step()) +
+           ") box=2 of 4 by " + Number(p.depth) + " pitch " + pitch +
+           " step=2 over sub(0, 1) box=8 of 5 pitch " + Number(int64_t{4} * p.pitch) +
+           " over 0 box=4 of 3 pitch " + Number(int64_t{20} * p.pitch) +
+           " step=2 signals full[q]\n";
+  }
   return "copy_tensor " + place + "[" + first_row + "] along mul(i, " + Number(p.step()) +
          ") box=" + Number(tile) + " of " + Number(count) + " by " + Number(p.depth) + " pitch " +
          Number(p.pitch) + " signals full[q]\n";
@@ -119,6 +127,13 @@ std::string Copies(const AsyncProduct& p) {
 
 }  // namespace
 
+int AsyncProduct::SourceOf(int row) const {
+  if (!boxes) return row < rows ? row : -1;
+  const int in = row % 2 * 2 - 1, middle = row / 2 % 8 - 1, out = row / 16 * 2;
+  const bool inside = in >= 0 && in < 4 && middle >= 0 && middle < 5 && out < 3;
+  return inside ? (out * 5 + middle) * 4 + in : -1;
+}
+
 std::string AsyncProduct::Text() const {
   std::string begin;
   for (int stage = 0; stage < stages; ++stage) {
@@ -149,8 +164,9 @@ std::vector<double> AsyncProduct::Results() const {
   for (int row = 0; row < blocks * kRows; ++row) {
     for (int column = 0; column < columns; ++column) {
       double sum = 0;
-      for (int k = 0; row < rows && k < depth; ++k)
-        sum += RowValue(row, k) * ColumnValue(column, k);
+      const int source = SourceOf(row);
+      for (int k = 0; source >= 0 && k < depth; ++k)
+        sum += RowValue(source, k) * ColumnValue(column, k);
       results.push_back(sum);
     }
   }
@@ -162,6 +178,8 @@ std::vector<AsyncProduct> AsyncProducts() {
       {.name = "bulk_f16", .tensor_rows = false},
       {.name = "tensor_f16"},
       {.name = "two_maps_f16", .tensor_columns = true},
+      {.name = "boxes_f16", .boxes = true},
+      {.name = "boxes_f32", .dtype = DType::kF32, .depth = 100, .pitch = 104, .boxes = true},
       {.name = "blocks_f16",
        .blocks = 3,
        .rows = 150,

@@ -22,11 +22,13 @@ struct AsyncProduct {
   int rows = 60, columns = 16, depth = 200;         // what tensor copies find; the rest is zero
   int pitch = 208;                                  // of rows and columns in memory
   int stages = 2;
-  int cluster = 1;  // blocks that bring a part of the columns each, to all of them
+  bool boxes = false;  // of 3 x 5 x 4 rows a box in steps, which reaches beyond each dimension
+  int cluster = 1;     // blocks that bring a part of the columns each, to all of them
 
   int step() const { return 128 / static_cast<int>(SizeOf(dtype)); }  // elements of k
   DType of_columns() const { return columns_dtype.value_or(dtype); }
   int steps() const { return (depth + step() - 1) / step(); }
+  int SourceOf(int row) const;  // among those in memory; outside of them, it is zero
   std::string Text() const;
   std::vector<double> Rows() const;     // the first parameter
   std::vector<double> Columns() const;  // the second

@@ -339,7 +339,8 @@ TEST_F(OneDeviceLibrary, KernelsThatCopyTensorsTakeMaps) {
   SKIP_WITHOUT_NVRTC(report);
   ExpectNear(Run(report->shared_library, graph, nullptr), graph,
              graph::ToleranceOf(graph::Precision::kFp16));
-  EXPECT_THAT(fake_cuda_notes(), HasSubstr("map type=6 64 by 128 pitch=256 box=64 by 64"));
+  EXPECT_THAT(fake_cuda_notes(),
+              HasSubstr("map type=6 swizzle=3 promotion=0 64 of 128 by 64 of 64 at 256*1\n"));
 }
 
 // A user-supplied kernel for one task: the library launches it as it says, whatever was launched

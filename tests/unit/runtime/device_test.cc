@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -88,16 +89,14 @@ class Model {
 
   // The second kernel fetches what it scaled, z, through a map.
   void AddMap() {
-    map_ = {0,
-            MLC_TENSOR_MAP_F32,
-            0,
-            4,
-            1,
-            16,
-            32,
-            8,
-            MLC_TENSOR_MAP_SWIZZLE_128,
-            MLC_TENSOR_MAP_NO_PROMOTION};
+    map_.type = MLC_TENSOR_MAP_F32;
+    map_.rank = 3;
+    std::copy_n(std::array<int64_t, 3>{4, 1, 2}.begin(), 3, map_.sizes);
+    std::copy_n(std::array<int64_t, 2>{16, 32}.begin(), 2, map_.pitches);
+    std::copy_n(std::array<int32_t, 3>{32, 8, 3}.begin(), 3, map_.boxes);
+    std::copy_n(std::array<int32_t, 2>{1, 2}.begin(), 2, map_.steps);
+    map_.swizzle = MLC_TENSOR_MAP_SWIZZLE_128;
+    map_.promotion = MLC_TENSOR_MAP_NO_PROMOTION;
     launches_[1].function = "k1_fetch";
     kernels_[1].binary = "FAKE k1_fetch";
     kernels_[1].maps = &map_;
@@ -270,7 +269,8 @@ TEST_F(Device, KernelsTakeMapsOfWhatLiesAtTheirArguments) {
   model_.AddMap();
   OpenWithSession();
   const std::array<float, 4> fetched = {2, 4, 6, 8};  // x + w + 1
-  const std::string note = "map type=7 1 by 4 pitch=16 box=8 by 32 swizzle=3 promotion=0\n";
+  const std::string note =
+      "map type=7 swizzle=3 promotion=0 32 of 4 by 8 of 1 at 16*1 by 3 of 2 at 32*2\n";
   EXPECT_EQ(Count(note), 1) << "the session's own buffers";
   Buffers host;
   for (int run = 0; run < 2; ++run) {

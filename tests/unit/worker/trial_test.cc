@@ -1,5 +1,6 @@
 #include "worker/build/trial.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/process/frame.h"
@@ -34,8 +35,16 @@ BuiltKernel BuiltForDevice() {
                             {{"k_p0", {132, 4, 2}, {16, 8}, 65536}, {"k_p1", 1, 32, 0}},
                             1024,
                             64,
-                            {{1, MLC_TENSOR_MAP_BF16, 128, 256, 64, 512, 64, 32,
-                              MLC_TENSOR_MAP_SWIZZLE_128, MLC_TENSOR_MAP_PROMOTE_128}}};
+                            {{.byte_offset = 128,
+                              .sizes = {256, 64, 8},
+                              .pitches = {512, 32768},
+                              .argument = 1,
+                              .type = MLC_TENSOR_MAP_BF16,
+                              .rank = 3,
+                              .boxes = {64, 32, 3},
+                              .steps = {1, 2},
+                              .swizzle = MLC_TENSOR_MAP_SWIZZLE_128,
+                              .promotion = MLC_TENSOR_MAP_PROMOTE_128}}};
   return built;
 }
 
@@ -56,11 +65,11 @@ TEST(BuiltKernel, DeviceCodeComesBack) {
   EXPECT_EQ(map.argument, 1);
   EXPECT_EQ(map.type, MLC_TENSOR_MAP_BF16);
   EXPECT_EQ(map.byte_offset, 128);
-  EXPECT_EQ(map.depth, 256);
-  EXPECT_EQ(map.rows, 64);
-  EXPECT_EQ(map.pitch_bytes, 512);
-  EXPECT_EQ(map.box_depth, 64);
-  EXPECT_EQ(map.box_rows, 32);
+  EXPECT_EQ(map.rank, 3);
+  EXPECT_THAT(map.sizes, ::testing::ElementsAre(256, 64, 8, 0, 0));
+  EXPECT_THAT(map.pitches, ::testing::ElementsAre(512, 32768, 0, 0));
+  EXPECT_THAT(map.boxes, ::testing::ElementsAre(64, 32, 3, 0, 0));
+  EXPECT_THAT(map.steps, ::testing::ElementsAre(1, 2, 0, 0));
   EXPECT_EQ(map.swizzle, MLC_TENSOR_MAP_SWIZZLE_128);
   EXPECT_EQ(map.promotion, MLC_TENSOR_MAP_PROMOTE_128);
   EXPECT_EQ(back->object, "object");
@@ -85,6 +94,14 @@ TEST(BuiltKernel, MapsOfWhatIsNoArgumentAreRefused) {
   }
   built.device->tensor_maps[0].argument = 4;  // counters, behind three bindings and scratch
   EXPECT_TRUE(Decode(Encode(built), Relu()).ok());
+}
+
+TEST(BuiltKernel, MapsOfMoreDimensionsThanThereAreAreRefused) {
+  BuiltKernel built = BuiltForDevice();
+  for (const int32_t rank : {1, 6}) {
+    built.device->tensor_maps[0].rank = rank;
+    EXPECT_EQ(Decode(Encode(built), Relu()).status().code(), StatusCode::kDataLoss);
+  }
 }
 
 TEST(Messages, TrialsAndMeasurementsComeBack) {

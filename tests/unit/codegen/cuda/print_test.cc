@@ -13,6 +13,7 @@ using ir::BufferId;
 using ir::ExprRef;
 using ir::Int;
 using ir::KernelBuilder;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -96,11 +97,11 @@ TEST(CudaPrint, TensorMapsAreDataAndParameters) {
   EXPECT_EQ(map.argument, 0);
   EXPECT_EQ(map.type, MLC_TENSOR_MAP_BF16);
   EXPECT_EQ(map.byte_offset, 0);
-  EXPECT_EQ(map.rows, 64);
-  EXPECT_EQ(map.depth, 256);
-  EXPECT_EQ(map.pitch_bytes, 512);
-  EXPECT_EQ(map.box_rows, 64);
-  EXPECT_EQ(map.box_depth, 64);
+  EXPECT_EQ(map.rank, 2);
+  EXPECT_THAT(map.sizes, ElementsAre(256, 64, 0, 0, 0));
+  EXPECT_THAT(map.pitches, ElementsAre(512, 0, 0, 0));
+  EXPECT_THAT(map.boxes, ElementsAre(64, 64, 0, 0, 0));
+  EXPECT_THAT(map.steps, ElementsAre(1, 0, 0, 0));
   EXPECT_EQ(map.swizzle, MLC_TENSOR_MAP_SWIZZLE_128);
   EXPECT_EQ(source->workspace_bytes, 0);
   EXPECT_THAT(source->text, HasSubstr("    const __grid_constant__ TensorMap Map0) {"));

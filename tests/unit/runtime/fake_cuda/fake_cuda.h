@@ -12,7 +12,7 @@ extern "C" {
 
 /* One line per noted call since the last fake_cuda_reset:
      launch NAME blocks=B threads=T bytes=D programmatic=P
-     map type=T ROWS by DEPTH pitch=BYTES box=ROWS by DEPTH swizzle=S promotion=P
+     map type=T swizzle=S promotion=P BOX of DEPTH by BOX of ROWS at PITCH*STEP by ...
      htod BYTES | dtoh BYTES | graph_launch N | instantiate N | update N | load binary|text */
 const char* fake_cuda_notes(void);
 /* Forgets notes and failures; compute capability 9.0, one device, driver 13.0. */

@@ -65,14 +65,18 @@ int cuTensorMapEncodeTiled(mlc_cu_tensor_map* map, int type, uint32_t rank, void
                            const uint64_t* sizes, const uint64_t* pitches, const uint32_t* box,
                            const uint32_t* steps, int interleave, int swizzle, int promotion,
                            int fill) {
-  (void)steps, (void)interleave, (void)fill;
+  (void)interleave, (void)fill;
   const int result = fake_failure("cuTensorMapEncodeTiled");
   if (result != 0) return result;
-  if (rank != 2 || (uintptr_t)map % 64 != 0 || (uintptr_t)address % 16 != 0) return 1;
+  if (rank < 2 || rank > MLC_TENSOR_MAP_MAX_RANK || steps[0] != 1) return 1;
+  if ((uintptr_t)map % 64 != 0 || (uintptr_t)address % 16 != 0) return 1;
   map->words[0] = (uint64_t)(uintptr_t)address;
-  fake_note("map type=%d %lu by %lu pitch=%lu box=%u by %u swizzle=%d promotion=%d\n", type,
-            (unsigned long)sizes[1], (unsigned long)sizes[0], (unsigned long)pitches[0], box[1],
-            box[0], swizzle, promotion);
+  fake_note("map type=%d swizzle=%d promotion=%d", type, swizzle, promotion);
+  for (uint32_t d = 0; d < rank; ++d) {
+    fake_note(" %s%u of %lu", d == 0 ? "" : "by ", box[d], (unsigned long)sizes[d]);
+    if (d > 0) fake_note(" at %lu*%u", (unsigned long)pitches[d - 1], steps[d]);
+  }
+  fake_note("\n");
   return 0;
 }
 
