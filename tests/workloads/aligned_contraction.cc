@@ -97,6 +97,34 @@ std::string AlignedConvolution(Rng& rng, const std::string& dtype, const std::st
                 out);
 }
 
+std::string WideConvolution(Rng& rng, const std::string& dtype, const std::string& attributes) {
+  const int64_t depth = Between(rng, 1, 2) * (dtype == "f32" ? 32 : 64);
+  const int64_t columns = Between(rng, 4, 20) * 8;
+  const int64_t batch = Between(rng, 1, 6);
+  Dims x = {batch, depth}, w = {columns, depth}, y = {batch, columns};
+  Dims strides, dilations, pads(4);
+  for (size_t s = 0; s < 2; ++s) {
+    const int64_t in = Between(rng, 4, 12);
+    const int64_t kernel = Chance(rng, 80) ? Between(rng, 2, 3) : 1;
+    dilations.push_back(kernel > 1 && in > 6 && Chance(rng, 20) ? 2 : 1);
+    strides.push_back(Chance(rng, 60) ? 1 : Between(rng, 2, 3));
+    pads[s] = Between(rng, 0, kernel - 1);
+    pads[s + 2] = Between(rng, 0, kernel - 1);
+    const int64_t reach = (kernel - 1) * dilations[s] + 1;
+    x.push_back(in);
+    w.push_back(kernel);
+    y.push_back((in + pads[s] + pads[s + 2] - reach) / strides[s] + 1);
+  }
+  const std::string out = ChannelsLastType(dtype, y);
+  const std::string extra = attributes.empty() ? "" : "," + attributes;
+  const std::string body = "  %0 = input() : " + ChannelsLastType(dtype, x) +
+                           "\n  %1 = weight() : " + DenseType(dtype, w) +
+                           "\n  %2 = conv(%0, %1) {dilations=" + IntListToText(dilations) +
+                           ", group=1, pads=" + IntListToText(pads) + extra +
+                           ", strides=" + IntListToText(strides) + "} : " + out + "\n";
+  return Finish(rng, body, 3, Chance(rng, 60) ? DenseType(dtype, {columns, 1, 1}) : "", out);
+}
+
 std::string LargeProduct(Rng& rng, const std::string& dtype, const std::string& attributes) {
   // The reference in double precision takes its time.
   constexpr int64_t kMostProducts = int64_t{1} << 25;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/build_async.h"
+#include "compiler/schedule/cuda/tensor/role_rows.h"
 #include "compiler/schedule/cuda/tensor/role_store.h"
 #include "compiler/schedule/cuda/tensor/tensor_pack.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
@@ -62,7 +63,8 @@ class RoleLowering {
   void Arrive(ir::BufferId barrier, const ExprRef& index, const ExprRef& when);
   void EmitStores();
   RoleStore::Tile TileOf(const ExprRef& round) const {
-    return {m_tile_ * int64_t{tensor_.bm}, n_tile_ * int64_t{tensor_.bn}, round};
+    const ExprRef m = plan_.box.IsBox() ? Int(0) : m_tile_ * int64_t{tensor_.bm};
+    return {m, n_tile_ * int64_t{tensor_.bn}, round, first_};
   }
 
   const graph::Workload& workload_;
@@ -81,6 +83,7 @@ class RoleLowering {
   // Of the current block, thread and tile.
   ExprRef block_, thread_, group_, lane_, group_row_;
   ExprRef m_tile_, n_tile_;
+  BoxPlace first_;
   ExprRef cluster_, rank_;               // number of the cluster, and the block's rank in it
   ExprRef first_step_ = Int(0), count_;  // of this block's k
 };
@@ -223,6 +226,7 @@ void RoleLowering::PlaceTile(const ExprRef& tile) {
   if (plan_.cluster.n > 1) n = n * int64_t{plan_.cluster.n} + rank_;
   m_tile_ = b_.Let("m_tile", m);
   n_tile_ = b_.Let("n_tile", n);
+  if (plan_.box.IsBox()) first_ = PlaceBox(b_, g_, plan_.box, m_tile_);
 }
 
 RoleLowering::Step RoleLowering::StepOf(const ExprRef& round, const ExprRef& k) const {
@@ -267,10 +271,14 @@ void RoleLowering::EmitCopy(const ExprRef& k, const ExprRef& stage) {
   const ExprRef depth = b_.Let("k_first", (first_step_ + k) * int64_t{tensor_.bk});
   const Share rows = ShareOf(plan_.cluster.n), columns = ShareOf(plan_.cluster.m);
   const int height = tensor_.bm / rows.parts, width = tensor_.bn / columns.parts;
-  async_.CopyTensor({row_tiles_,
-                     stage * tensor_.rows.elements + rows.part * (int64_t{height} * tensor_.bk),
-                     rows_, m_tile_ * int64_t{tensor_.bm} + rows.part * int64_t{height}, depth,
-                     height, g_.m, g_.k, RowPitch(g_), full_, stage, rows.ranks});
+  ir::CopyTensor copy =
+      RowsCopy(b_, g_, plan_, rows_, {m_tile_, first_, depth, rows.parts, rows.part});
+  copy.to = row_tiles_;
+  copy.to_index = stage * tensor_.rows.elements + rows.part * (int64_t{height} * tensor_.bk);
+  copy.barrier = full_;
+  copy.barrier_index = stage;
+  copy.ranks = rows.ranks;
+  async_.CopyTensor(copy);
   const int64_t elements = int64_t{width} * tensor_.bk;
   const ExprRef to = stage * tensor_.columns.elements + columns.part * elements;
   if (Packs()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/cuda/tensor/role_rows.h"
 #include "compiler/schedule/cuda/tensor/warpgroup_plan.h"
 #include "compiler/schedule/fusion/fused.h"
 #include "compiler/target/calibration.h"
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int kStepBytes = 128;
 constexpr int kPieceBytes = 16;
-constexpr int kMaxColumns = 256;  // of an instruction, and rows of a tensor copy
+constexpr int kMaxColumns = 256;  // of an instruction
 constexpr int kOtherRegisters = 36;
 constexpr int kSmRegisters = 65536;
 constexpr int64_t kReservedBytes = 1024;  // barriers and tensor maps
@@ -50,35 +51,16 @@ int RolePlan::registers() const {
   return row_tiles() * column_tiles() * (apart ? 8 : 4) + kOtherRegisters;
 }
 
-int64_t RowPitch(const GpuContraction& g) {
-  int64_t run = 0, pitch = 0;  // elements from one value of the dimensions so far to the next
-  for (int i = g.part_count - 1; i >= 0; --i) {
-    const RowPart& part = g.parts[static_cast<size_t>(i)];
-    if (part.extent == 1) continue;
-    if (pitch == 0) {
-      pitch = run = part.stride;
-    } else if (part.stride != run) {
-      return 0;
-    }
-    run *= part.extent;
-  }
-  return pitch;
-}
-
 bool RolesMultiply(const GpuContraction& g) {
   TensorMath math;
   if (!TensorMathOf(g, &math) || math == TensorMath::kTf32x3 || !WarpgroupsMultiply(g)) {
     return false;
   }
-  if (g.z != 1 || g.p.Taps() != 1 || g.AnyChecked()) return false;
-  for (int i = 0; i < 3; ++i) {
-    if (g.Axis(i).dim >= 0 && g.Axis(i).pad != 0) return false;
-  }
-  const int64_t size = SizeOf(g.p.row_dtype);
-  const int64_t rows = RowPitch(g), columns = g.p.column_stride;
-  if (rows < g.k || rows * size % kPieceBytes != 0) return false;
+  if (g.z != 1) return false;
+  const int64_t columns = g.p.column_stride;
   const bool packed = ModeOf(g, Side::kColumn) == TileMode::kPacked;
-  return packed || (columns >= g.k && columns * size % kPieceBytes == 0);
+  if (!RowsAreEven(g)) return packed && RowsAreBoxes(g);
+  return packed || (columns >= g.k && columns * SizeOf(g.p.row_dtype) % kPieceBytes == 0);
 }
 
 namespace {
@@ -149,9 +131,17 @@ RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g) 
 }
 
 RoleProblem RoleProblemOf(const graph::Workload& workload, const GpuContraction& g) {
+  RoleProblem problem;
+  problem.g = g;
+  problem.results = ResultsOf(workload, g);
+  problem.of_boxes = !RowsAreEven(g);
+  for (size_t i = 0; problem.of_boxes && i < problem.boxes.size(); ++i) {
+    problem.boxes[i] = BestBox(g, static_cast<int>(i + 1) * 64);
+  }
+  problem.tolerance = workload.tolerance();
   const double results = static_cast<double>(g.z) * static_cast<double>(g.m * g.n);
-  return {g, ResultsOf(workload, g), workload.tolerance(),
-          std::max(0.0, workload.Flops() - g.p.Flops()) / results};
+  problem.output_flops = std::max(0.0, workload.Flops() - g.p.Flops()) / results;
+  return problem;
 }
 
 RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
@@ -179,9 +169,14 @@ RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
   t.split = knob("split");
   plan.apart = t.math == TensorMath::kFloat8 && knob("apart") != 0;
   CountSteps(g, &t);
+  if (problem.of_boxes && t.bm % 64 == 0 && t.bm <= kRoleMaxRows) {
+    plan.box = problem.boxes[static_cast<size_t>(t.bm / 64 - 1)];
+    if (plan.box.IsBox()) t.m_tiles = BoxTiles(g, plan.box);
+  }
   const int cluster = knob("cluster");
   plan.cluster.m = cluster > 1 ? 2 : 1;
   plan.cluster.n = cluster < 0 ? 2 : 1;
+  plan.box.past = plan.m_units() * plan.cluster.m > t.m_tiles;
   // Processing clusters of the device have an even number of multiprocessors: pairs fill them.
   const int64_t at_once = std::max(1, target.gpu().sms / plan.cluster.size());
   plan.blocks = plan.cluster.size() * std::min(plan.units(), at_once);
@@ -195,7 +190,8 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
   const GpuContraction& g = problem.g;
   const TensorPlan& t = plan.tensor;
   const int rows = plan.group_rows();
-  if (rows % 64 != 0 || t.bm % 64 != 0 || t.bm > kMaxColumns) {
+  if (problem.of_boxes && !plan.box.IsBox()) return RejectReason::kTileExceedsShape;
+  if (rows % 64 != 0 || t.bm % 64 != 0 || t.bm > kRoleMaxRows) {
     return RejectReason::kTileExceedsShape;
   }
   if (t.bn % ChunkOf(plan) != 0 || t.bn > kMaxColumns) return RejectReason::kTileExceedsShape;
@@ -233,6 +229,10 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
   if (plan.cluster.size() > 1) {
     if (t.split > 1) return RejectReason::kRedundant;
     if (t.m_tiles < plan.cluster.m || t.n_tiles < plan.cluster.n) return RejectReason::kRedundant;
+    if (problem.of_boxes && plan.cluster.n > 1) {
+      const auto outermost = static_cast<size_t>(std::max(0, OutermostOf(g, plan.box)));
+      if (plan.box.sizes[outermost] % 2 != 0) return RejectReason::kRedundant;
+    }
     if (plan.cluster.size() > std::max(1, target.gpu().sms)) return RejectReason::kParallelism;
   }
   // Tiles that leave most multiprocessors idle lose to smaller ones of other families.

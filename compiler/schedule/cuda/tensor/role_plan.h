@@ -11,9 +11,11 @@
 // they share to all of them, so that L2 is read once.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "compiler/schedule/cuda/tensor/tensor_plan.h"
+#include "compiler/schedule/cuda/tile/gpu_row_box.h"
 
 namespace mlc::schedule {
 
@@ -21,6 +23,7 @@ namespace mlc::schedule {
 // keep its accesses off each other's banks. Half of them where tiles have an odd number of halves.
 constexpr int kRoleChunk = 32;
 constexpr int kRolePitch = 40;
+constexpr int kRoleMaxRows = 256;  // of a tile
 // Results of two bytes that need no more than values of their columns lie there as results, in rows
 // of `narrow_chunk` and these more.
 constexpr int kNarrowGap = 8;
@@ -42,8 +45,10 @@ RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g);
 struct RoleProblem {
   GpuContraction g;
   RoleResults results;
-  double tolerance = 0;     // of the workload
-  double output_flops = 0;  // of what follows the product, for each result
+  bool of_boxes = false;                             // tiles of rows are boxes of positions
+  std::array<RowBox, kRoleMaxRows / 64> boxes = {};  // of 64 positions, 128, ...
+  double tolerance = 0;                              // of the workload
+  double output_flops = 0;                           // of what follows the product, for each result
 };
 
 // Blocks along m, which share columns, or along n, which share rows: one or two.
@@ -61,6 +66,7 @@ struct RolePlan {
   int storers = 0;     // warps that carry whole tiles of results
   bool guest = false;  // whether they also bring another tensor's values
   RoleCluster cluster;
+  RowBox box;            // of the rows of a tile, if they are no neighbours
   int narrow_chunk = 0;  // columns of results of two bytes that a warp stores at once; 0: none
   bool apart = false;    // the unit's sums of a step are added up outside of it, exactly
   double output_flops = 0;
@@ -106,11 +112,9 @@ inline int PiecesOf(const RolePlan& plan) {
 }
 
 RoleProblem RoleProblemOf(const graph::Workload& workload, const GpuContraction& g);
-// Whether tensor copies can bring the operands: rows that lie `RowPitch` elements apart.
+// Whether tensor copies can bring the operands: rows that lie `RowPitch` elements apart, or the
+// input of a convolution at each tap in boxes.
 bool RolesMultiply(const GpuContraction& g);
-// Elements from one row of the row operand to the next; 0 where there is no such number.
-int64_t RowPitch(const GpuContraction& g);
-
 RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
                       const Config& config);
 RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& target,

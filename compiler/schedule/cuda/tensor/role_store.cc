@@ -41,11 +41,21 @@ void RoleStore::DeclareBarriers() {
 // Of a warp's chunk, or of the whole block's tile.
 TileOutputShape RoleStore::OutputShape() const {
   if (plan_.split() == 1) {
-    return {16, ChunkOf(plan_), kRolePitch, 1, 1, false, 32, 1, plan_.tensor.sum_dtype()};
+    return {16, ChunkOf(plan_),           kRolePitch, 1,        1, false, 32,
+            1,  plan_.tensor.sum_dtype(), 1,          plan_.box};
   }
   const TensorPlan& t = plan_.tensor;
-  return {t.bm,          t.bn,         plan_.split_pitch(), 1, t.split, false, plan_.threads(),
-          plan_.tiles(), t.sum_dtype()};
+  return {t.bm,
+          t.bn,
+          plan_.split_pitch(),
+          1,
+          t.split,
+          false,
+          plan_.threads(),
+          plan_.tiles(),
+          plan_.tensor.sum_dtype(),
+          1,
+          plan_.box};
 }
 
 void RoleStore::InitBarriers() {
@@ -139,6 +149,7 @@ TileOutput::Place RoleStore::ChunkPlace(const Tile& tile, int row_tile, int64_t 
   place.m =
       b_.Let("m_first", tile.m + group_row_ + (ir::Mod(warp_, 4) * 16 + int64_t{row_tile} * 64));
   place.n = b_.Let("n_first", tile.n + column);
+  place.first = tile.first;
   return place;
 }
 
@@ -146,8 +157,12 @@ TileOutput::Place RoleStore::ChunkPlace(const Tile& tile, int row_tile, int64_t 
 void RoleStore::IfInside(const TileOutput::Place& place, const std::function<void()>& body) {
   const GpuContraction& g = problem_.g;
   ExprRef inside;
-  if (plan_.padded_m() != g.m) inside = Less(place.m, g.m);
+  if (!plan_.box.IsBox() && plan_.padded_m() != g.m) inside = Less(place.m, g.m);
   if (plan_.padded_n() != g.n) inside = And(inside, Less(place.n, g.n));
+  If(inside, body);
+}
+
+void RoleStore::If(const ExprRef& inside, const std::function<void()>& body) {
   if (inside) {
     b_.If(inside, body);
   } else {
@@ -176,8 +191,7 @@ void RoleStore::StoreNarrow(const Tile& tile, int row_tile, int chunk) {
         fused_.Store(0, output_->PointAt(place, row, column, kPieceLanes),
                      b_.Load(sums_, at, kPieceLanes));
       };
-      if (problem_.g.m % 16 == 0) return store();
-      b_.If(Less(place.m + row, problem_.g.m), store);
+      If(output_->RowInside(place, row, 16), store);
     });
   });
 }
@@ -205,6 +219,7 @@ void RoleStore::AddParts(const ExprRef& thread, const Tile& tile, const ExprRef&
   place.batch = PlaceBatch(b_, problem_.g, Int(0));
   place.m = b_.Let("m_first", tile.m);
   place.n = b_.Let("n_first", tile.n);
+  place.first = tile.first;
   output_->Store(sums_, place);
 }
 
@@ -246,8 +261,7 @@ void RoleStore::PutFragments(const TileOutput::Place& place, int first, int half
       b_.Store(sums_, at, ir::MakeCast(dtype, fused_.Emit(output, point, given)));
     });
   };
-  if (problem_.g.m % 16 == 0) return put();
-  b_.If(Less(place.m + row, problem_.g.m), put);
+  If(output_->RowInside(place, row, 16), put);
 }
 
 // Over the pieces of a tile that this thread of the storers carries.
@@ -259,23 +273,23 @@ void RoleStore::ForPieces(const Tile& tile, const std::function<void(const Piece
   place.batch = PlaceBatch(b_, g, Int(0));
   place.m = tile.m;
   place.n = tile.n;
+  place.first = tile.first;
   const ExprRef first = b_.Let("first_at", ResultTileOf(tile) * (t.bm * Pitch()));
   const auto one = [&](const ExprRef& number) {
     const ExprRef index = b_.Let("index", number * at_once + storer_);
     const ExprRef row = b_.Let("row_in", ir::FloorDiv(index, per_row));
     const ExprRef column = b_.Let("column_in", ir::Mod(index, per_row) * kPieceLanes);
     ExprRef inside;
-    if (plan_.padded_m() != g.m) inside = Less(place.m + row, g.m);
+    if (plan_.box.IsBox()) {
+      inside = output_->RowInside(place, row, 16);
+    } else if (plan_.padded_m() != g.m) {
+      inside = Less(place.m + row, g.m);
+    }
     if (plan_.padded_n() != g.n) inside = And(inside, Less(place.n + column, g.n));
-    const auto piece = [&] {
+    If(inside, [&] {
       body({b_.Let("at", first + row * Pitch() + column),
             output_->PointAt(place, row, column, kPieceLanes)});
-    };
-    if (inside) {
-      b_.If(inside, piece);
-    } else {
-      piece();
-    }
+    });
   };
   b_.For("piece", Int(0), Int(PiecesOf(plan_)), kPiecesAhead, [&](const ExprRef& number) {
     b_.Unrolled("ahead", kPiecesAhead, [&](const ExprRef& i) { one(number + i); });

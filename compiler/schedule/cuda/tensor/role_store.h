@@ -19,6 +19,7 @@ class RoleStore {
   struct Tile {
     ir::ExprRef m, n;   // first row and column
     ir::ExprRef round;  // of the block
+    BoxPlace first;     // of a box, whose m is 0
   };
 
   RoleStore(const graph::Workload& workload, const RoleProblem& problem, const RolePlan& plan,
@@ -56,6 +57,7 @@ class RoleStore {
   void PutFragments(const TileOutput::Place& place, int first, int half);
   TileOutput::Place ChunkPlace(const Tile& tile, int row_tile, int64_t column);
   void IfInside(const TileOutput::Place& place, const std::function<void()>& body);
+  void If(const ir::ExprRef& inside, const std::function<void()>& body);  // null: always
   void ForPieces(const Tile& tile, const std::function<void(const Piece&)>& body);
   void Arrive(ir::BufferId barrier, const ir::ExprRef& lane, const ir::ExprRef& index);
   // Of the results that a tile goes through, and the parity of that use.

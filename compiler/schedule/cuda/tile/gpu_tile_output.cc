@@ -107,8 +107,7 @@ void TileOutput::ForRuns(const Place& place, int shares,
       run.column = b_.Let("column_in", ir::Mod(index, per_row) * lanes_);
     }
     run.index = index;
-    ExprRef inside;
-    if (g_.m % shape_.bm != 0) inside = Less(place.m + run.row, g_.m);
+    ExprRef inside = RowInside(place, run.row, shape_.bm);
     if (g_.n % shape_.bn != 0) inside = And(inside, Less(place.n + run.column, g_.n));
     if (share % shape_.threads != 0) inside = And(inside, Less(in_share, share));
     if (share * shares != total) inside = And(inside, Less(index, total));
@@ -153,7 +152,13 @@ Point TileOutput::PointAt(const Place& place, const ExprRef& row, const ExprRef&
   Point point;
   point.at = place.batch.coords;
   ExprRef rest = b_.Let("m", place.m + row);
-  if (flat_rows_) {
+  if (shape_.box.IsBox()) {
+    const BoxPlace position = PositionIn(b_, g_, shape_.box, place.first, rest);
+    for (int i = 0; i < g_.part_count; ++i) {
+      const RowPart& part = g_.parts[static_cast<size_t>(i)];
+      point.at[static_cast<size_t>(part.dim)] = position[static_cast<size_t>(i)];
+    }
+  } else if (flat_rows_) {
     point.at[static_cast<size_t>(g_.parts[static_cast<size_t>(g_.part_count - 1)].dim)] = rest;
   } else {
     for (int i = g_.part_count - 1; i >= 0; --i) {
@@ -170,6 +175,15 @@ Point TileOutput::PointAt(const Place& place, const ExprRef& row, const ExprRef&
     point.lanes = lanes;
   }
   return point;
+}
+
+ExprRef TileOutput::RowInside(const Place& place, const ExprRef& row, int64_t granule) {
+  if (!shape_.box.IsBox()) {
+    return g_.m % granule == 0 ? nullptr : Less(place.m + row, g_.m);
+  }
+  const BoxPlace position =
+      PositionIn(b_, g_, shape_.box, place.first, b_.Let("box_row", place.m + row));
+  return PositionInside(g_, shape_.box, position);
 }
 
 void TileOutput::StoreRun(const Place& place, const Run& run, const std::vector<ExprRef>& values) {

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "compiler/schedule/cuda/tile/gpu_row_box.h"
 #include "compiler/schedule/cuda/tile/gpu_tile.h"
 #include "compiler/schedule/fusion/fused.h"
 
@@ -24,6 +25,7 @@ struct TileOutputShape {
   // Tiles of sums that an output is computed from (ContractionProblem::ends), side by side: `bn`
   // columns apart, within the pitch.
   int ends = 1;
+  RowBox box = {};
 };
 
 class TileOutput {
@@ -37,11 +39,15 @@ class TileOutput {
     ir::ExprRef thread, tile, m, n, part;
     BatchPlace batch;
     ir::ExprRef sums_at = nullptr;  // of the tile's first sum; null: 0
+    BoxPlace first = {};            // of a box, whose m counts its own rows
   };
   // REQUIRES: a barrier since the sums were written; not inside a loop or branch.
   void Store(ir::BufferId sums, const Place& place);
   // `lanes` neighbouring outputs of a row of the tile.
   Point PointAt(const Place& place, const ir::ExprRef& row, const ir::ExprRef& column, int lanes);
+  // Whether a row of the tile is one of the problem's, if tiles have multiples of `granule` rows: a
+  // bool, or null if it always is.
+  ir::ExprRef RowInside(const Place& place, const ir::ExprRef& row, int64_t granule);
 
  private:
   struct Run {
