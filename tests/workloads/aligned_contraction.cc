@@ -125,6 +125,19 @@ std::string WideConvolution(Rng& rng, const std::string& dtype, const std::strin
   return Finish(rng, body, 3, Chance(rng, 60) ? DenseType(dtype, {columns, 1, 1}) : "", out);
 }
 
+std::string EvenConvolution(Rng& rng, const std::string& dtype, const std::string& attributes) {
+  const int64_t depth = Between(rng, 1, 2) * (dtype == "f32" ? 32 : 64);
+  const int64_t columns = Between(rng, 4, 16) * 8, batch = Between(rng, 1, 4);
+  const Dims x = {batch, depth, Between(rng, 1, 2) * 8, Between(rng, 1, 2) * 8};
+  const std::string out = ChannelsLastType(dtype, {batch, columns, x[2], x[3]});
+  const std::string extra = attributes.empty() ? "" : "," + attributes;
+  const std::string body = "  %0 = input() : " + ChannelsLastType(dtype, x) +
+                           "\n  %1 = weight() : " + DenseType(dtype, {columns, depth, 3, 3}) +
+                           "\n  %2 = conv(%0, %1) {dilations=[1,1],group=1,pads=[1,1,1,1]" + extra +
+                           ",strides=[1,1]} : " + out + "\n";
+  return Finish(rng, body, 3, Chance(rng, 60) ? DenseType(dtype, {columns, 1, 1}) : "", out);
+}
+
 std::string LargeProduct(Rng& rng, const std::string& dtype, const std::string& attributes) {
   // The reference in double precision takes its time.
   constexpr int64_t kMostProducts = int64_t{1} << 25;

@@ -13,6 +13,8 @@ std::string AlignedProduct(Rng& rng, const std::string& dtype, const std::string
 std::string AlignedConvolution(Rng& rng, const std::string& dtype, const std::string& attributes);
 // Channels that tensor copies take tap by tap, and steps up to 3 from one position to the next.
 std::string WideConvolution(Rng& rng, const std::string& dtype, const std::string& attributes);
+// 3x3, with edges of whole tiles of 8 x 8 positions.
+std::string EvenConvolution(Rng& rng, const std::string& dtype, const std::string& attributes);
 // Several tiles of any size in each direction, and long reductions.
 std::string LargeProduct(Rng& rng, const std::string& dtype, const std::string& attributes);
 // As a network begins: one to four channels, a window of 3 to 7, stride 1 or 2, channels last or

@@ -34,13 +34,14 @@ void Check(CudaCase& c, const target::Target& target, const Config& config, doub
 }
 
 // The default and some of the other configs.
-void CheckDrawn(const char* dtype, const char* attributes, double bound) {
+using Generate = std::string (*)(Rng&, const std::string&, const std::string&);
+void CheckDrawn(Generate generate, const char* dtype, const char* attributes, double bound) {
   const Family& family = *FindFamily("role_contraction");
   const target::Target target = HopperTarget();
   Rng rng(29);
   int seen = 0;
-  for (int i = 0; i < 400 && seen < 24 && !::testing::Test::HasFailure(); ++i) {
-    graph::Workload workload = Parsed(WideConvolution(rng, dtype, attributes));
+  for (int i = 0; i < 400 && seen < 12 && !::testing::Test::HasFailure(); ++i) {
+    graph::Workload workload = Parsed(generate(rng, dtype, attributes));
     if (!family.Accepts(workload, target)) continue;
     ++seen;
     CudaCase c = MakeCudaCase(rng, std::move(workload));
@@ -55,11 +56,16 @@ void CheckDrawn(const char* dtype, const char* attributes, double bound) {
       Check(c, target, config, bound);
     }
   }
-  EXPECT_EQ(seen, 24);
+  EXPECT_EQ(seen, 12);
 }
-TEST(RoleConvolutionProperty, HalfPrecision) { CheckDrawn("f16", "", 2e-3); }
-TEST(RoleConvolutionProperty, BFloat16) { CheckDrawn("bf16", "", 2e-2); }
-TEST(RoleConvolutionProperty, Tf32) { CheckDrawn("f32", "precision=tf32", 3e-3); }
+TEST(RoleConvolutionProperty, HalfPrecision) { CheckDrawn(WideConvolution, "f16", "", 2e-3); }
+TEST(RoleConvolutionProperty, BFloat16) { CheckDrawn(WideConvolution, "bf16", "", 2e-2); }
+TEST(RoleConvolutionProperty, Tf32) { CheckDrawn(WideConvolution, "f32", "precision=tf32", 3e-3); }
+
+TEST(RoleConvolutionProperty, WholeTiles) {
+  CheckDrawn(EvenConvolution, "f16", "", 2e-3);
+  CheckDrawn(EvenConvolution, "f32", "precision=tf32", 3e-3);
+}
 
 // Up to `most` configs that `wanted` takes agree with the reference; returns how many.
 int CheckWhere(const std::string& body, int sms, int most, int64_t every,
@@ -109,6 +115,33 @@ TEST(RoleConvolutionProperty, BlocksOfAClusterShareCopies) {
   for (const int cluster : {2, -2}) {
     const auto wanted = [&](const Config& config) { return config["cluster"] == cluster; };
     EXPECT_GT(CheckWhere(kResidual, 7, 6, 29, wanted), 3) << cluster;
+  }
+}
+
+// The last layers of a ResNet: boxes of many images that are wider than an image.
+TEST(RoleConvolutionProperty, ManySmallImages) {
+  const std::string body =
+      "%0 = input() : f16[32,64,7,7]{3136,1,448,64}\n%1 = weight() : f16[64,64,3,3]\n%2 = conv(%0, "
+      "%1) {dilations=[1,1],group=1,pads=[1,1,1,1],strides=[1,1]} : f16[32,64,7,7]{3136,1,448,64}\n"
+      "%3 = weight() : f16[64,1,1]\n%4 = add(%2, %3) : f16[32,64,7,7]{3136,1,448,64}\nreturn %4\n";
+  for (const int bm : {64, 128, 192, 256}) {
+    const auto wanted = [&](const Config& config) { return config["bm"] == bm; };
+    EXPECT_GT(CheckWhere(body, 40, 6, 7, wanted), 3) << bm;
+  }
+}
+
+// Boxes of 8 x 8 positions: a stage holds the rows of two or three taps, also where they lie apart.
+TEST(RoleConvolutionProperty, TapsShareTheRowsOfAStage) {
+  const std::string bodies[] = {
+      "%0 = input() : f16[3,64,14,16]{14336,1,1024,64}\n%1 = weight() : f16[64,64,3,3]\n%2 = "
+      "conv(%0, %1) {dilations=[1,1],group=1,pads=[1,1,1,1],strides=[1,1]} : "
+      "f16[3,64,14,16]{14336,1,1024,64}\nreturn %2\n",
+      "%0 = input() : f16[2,128,18,8]{18432,1,1024,128}\n%1 = weight() : f16[40,128,2,1]\n%2 = "
+      "conv(%0, %1) {dilations=[2,1],group=1,pads=[0,0,0,0],strides=[1,1]} : "
+      "f16[2,40,16,8]{5120,1,320,40}\nreturn %2\n"};
+  const auto wanted = [](const Config& config) { return config["reuse"] == 1; };
+  for (const std::string& body : bodies) {
+    EXPECT_GT(CheckWhere(body, 3, 12, 13, wanted), 4) << body;
   }
 }
 

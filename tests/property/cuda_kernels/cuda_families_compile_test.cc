@@ -207,6 +207,9 @@ TEST(CudaCompile, ProductsOfRolesOverlap) {
       "%2 = matmul(%0, %1) : f16[4096,3072]\n%3 = input() : f16[4096,3072]\n"
       "%4 = sigmoid(%3) : f16[4096,3072]\n%5 = mul(%4, %3) : f16[4096,3072]\n"
       "%6 = mul(%2, %5) : f16[4096,3072]\nreturn %6\n",
+      "%0 = input() : f16[32,64,56,56]{200704,1,3584,64}\n%1 = weight() : f16[64,64,3,3]\n"
+      "%2 = conv(%0, %1) {dilations=[1,1],group=1,pads=[1,1,1,1],strides=[1,1]} : "
+      "f16[32,64,56,56]{200704,1,3584,64}\nreturn %2\n",
       "%0 = input() : f16[128,4096]\n%1 = weight() : f16[4096,768]\n"
       "%2 = matmul(%0, %1) : f16[128,768]\nreturn %2\n",
       "%0 = input() : f8e4m3fn[4096,7168]\n%1 = weight() : f8e4m3fn[7168,2048]\n"

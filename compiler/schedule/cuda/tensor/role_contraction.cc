@@ -67,6 +67,7 @@ Space RoleContractionFamily::MakeSpace(const graph::Workload&, const RoleProblem
   space.knobs.push_back(
       {"storers", carried ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0}});
   if (g.p.of_float8) space.knobs.push_back({"apart", {0, 1}});
+  if (problem.shares_taps) space.knobs.push_back({"reuse", {0, 1}});
   const int64_t m_tiles = (g.m + 63) / 64, n_tiles = (g.n + kMinColumns - 1) / kMinColumns;
   std::vector<int64_t> clusters = {1};
   if (m_tiles > 1) clusters.push_back(2);

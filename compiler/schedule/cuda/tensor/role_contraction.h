@@ -4,13 +4,20 @@
 // a barrier of the block and without addresses. For products whose rows lie at one distance from
 // each other along k, with constant columns (packed) or columns along k.
 //
+// And for convolutions, channels last, with constant filters: k goes over taps, then channels, and
+// a tile of rows is a box of images, rows and columns of the output, so that its input at a tap is
+// a box, too, which one tensor copy brings with zeros for the padding. The channels of a tap are
+// whole steps of k.
+//
 // Knobs: bm, bn (the tile), groups (warpgroups that multiply), alternate (they take turns at tiles
 // instead of sharing each), stages (steps of 128 bytes of k in shared memory), pending (steps whose
 // products are under way while the next begins), band (order of tiles), split (blocks that share
 // the k of a tile, through memory), storers (warps that carry results to global memory; 0: those
 // that multiply do), cluster (blocks that share copies: 2 with the same columns, -2 with the same
-// rows). Of float8 also apart: the unit's sums of each step are added up outside of it, because it
-// cuts sums to 14 bits. Stateless, thread-safe.
+// rows). Of convolutions whose boxes allow it also reuse: a stage holds the rows of all taps above
+// each other, so that L2 is read once for a column of the filter. Of float8 also apart: the unit's
+// sums of each step are added up outside of it, because it cuts sums to 14 bits. Stateless,
+// thread-safe.
 #pragma once
 
 #include "compiler/schedule/cuda/tensor/role_plan.h"

@@ -41,8 +41,7 @@ class RoleLowering {
   };
 
   bool Packs() const { return tensor_.columns.mode == TileMode::kPacked; }
-  int64_t RowBytes() const { return tensor_.rows.elements * SizeOf(tensor_.dtype); }
-  int64_t ColumnBytes() const { return tensor_.columns.elements * SizeOf(tensor_.dtype); }
+  int64_t StageBytes() const { return plan_.stage.elements() * SizeOf(tensor_.dtype); }
   void DeclareOperands();
   void EmitBlock(const ExprRef& block, const ExprRef& thread);
   void PlaceInCluster();
@@ -58,6 +57,7 @@ class RoleLowering {
   Share ShareOf(int parts) const;
   void EmitProducts();
   void EmitTile(const ExprRef& round);
+  void Multiply(const ExprRef& stage);
   void AddProducts();
   void Release(const ExprRef& stage, const ExprRef& when);
   void Arrive(ir::BufferId barrier, const ExprRef& index, const ExprRef& when);
@@ -98,9 +98,8 @@ void RoleLowering::DeclareOperands() {
   }
   rows_ = fused_.OperandBuffer(g_.p.row_operand);
   const int64_t stages = tensor_.stages;
-  row_tiles_ = b_.SharedMemory("row_tiles", tensor_.dtype, stages * tensor_.rows.elements);
-  column_tiles_ =
-      b_.SharedMemory("column_tiles", g_.p.column_dtype, stages * tensor_.columns.elements);
+  row_tiles_ = b_.SharedMemory("row_tiles", tensor_.dtype, stages * plan_.stage.rows);
+  column_tiles_ = b_.SharedMemory("column_tiles", g_.p.column_dtype, stages * plan_.stage.columns);
   store_.emplace(workload_, problem_, plan_, fused_, b_);
   full_ = async_.Mbarriers("full", stages);
   empty_ = async_.Mbarriers("empty", stages);
@@ -126,7 +125,7 @@ LoweredKernel RoleLowering::Run() {
 void RoleLowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   block_ = block;
   thread_ = thread;
-  count_ = Int(tensor_.split_steps);
+  count_ = Int(plan_.stage.count);
   for (int64_t stage = 0; stage < tensor_.stages; ++stage) {
     async_.MbarrierInit(full_, Int(stage), 1);
     async_.MbarrierInit(empty_, Int(stage),
@@ -231,7 +230,7 @@ void RoleLowering::PlaceTile(const ExprRef& tile) {
 
 RoleLowering::Step RoleLowering::StepOf(const ExprRef& round, const ExprRef& k) const {
   // Tiles that alternate use the stages one after the other, too.
-  const ExprRef turn = round * tensor_.k_steps + k;
+  const ExprRef turn = round * plan_.stage.count + k;
   return {ir::Mod(turn, tensor_.stages), ir::Mod(ir::FloorDiv(turn, tensor_.stages), 2)};
 }
 
@@ -254,7 +253,7 @@ void RoleLowering::EmitCopiesOfWarp(int64_t first) {
         const ExprRef stage = b_.Let("stage", step.stage);
         // In the first round every stage is free: the wait is for the phase before the first.
         async_.MbarrierWait(empty_, stage, b_.Let("before", Int(1) - step.parity));
-        async_.MbarrierArrive(full_, stage, static_cast<int>(RowBytes() + ColumnBytes()));
+        async_.MbarrierArrive(full_, stage, static_cast<int>(StageBytes()));
         EmitCopy(k, stage);
       });
     });
@@ -274,21 +273,24 @@ void RoleLowering::EmitCopy(const ExprRef& k, const ExprRef& stage) {
   ir::CopyTensor copy =
       RowsCopy(b_, g_, plan_, rows_, {m_tile_, first_, depth, rows.parts, rows.part});
   copy.to = row_tiles_;
-  copy.to_index = stage * tensor_.rows.elements + rows.part * (int64_t{height} * tensor_.bk);
+  copy.to_index = stage * plan_.stage.rows + rows.part * (int64_t{height} * tensor_.bk);
   copy.barrier = full_;
   copy.barrier_index = stage;
   copy.ranks = rows.ranks;
   async_.CopyTensor(copy);
   const int64_t elements = int64_t{width} * tensor_.bk;
-  const ExprRef to = stage * tensor_.columns.elements + columns.part * elements;
+  const ExprRef to = stage * plan_.stage.columns + columns.part * elements;
   if (Packs()) {
     // No panel lies behind the last one; what is copied for a tile outside does not matter.
     const bool past = plan_.n_units() * plan_.cluster.n > tensor_.n_tiles;
     const ExprRef tile = past ? ir::Min(n_tile_, Int(tensor_.n_tiles - 1)) : n_tile_;
     const ExprRef panel = tile * tensor_.k_steps + first_step_ + k;
-    async_.CopyBulk({column_tiles_, to, columns_,
-                     panel * tensor_.columns.elements + columns.part * elements,
-                     static_cast<int>(elements), full_, stage, columns.ranks});
+    for (int64_t tap = 0; tap < plan_.share.taps; ++tap) {
+      const ExprRef from = panel + tap * plan_.stage.count;
+      async_.CopyBulk({column_tiles_, to + tap * tensor_.columns.elements, columns_,
+                       from * tensor_.columns.elements + columns.part * elements,
+                       static_cast<int>(elements), full_, stage, columns.ranks});
+    }
   } else {
     async_.CopyTensor({column_tiles_, to, columns_,
                        n_tile_ * int64_t{tensor_.bn} + columns.part * int64_t{width}, depth, width,
@@ -324,9 +326,8 @@ void RoleLowering::Release(const ExprRef& stage, const ExprRef& when) {
 }
 
 void RoleLowering::EmitTile(const ExprRef& round) {
-  const int column_tiles = plan_.column_tiles();
   const ExprRef zero = ZeroOf(tensor_.sum_dtype(), 4);
-  for (int i = 0; i < plan_.row_tiles() * column_tiles; ++i) b_.Set(c_, Int(i), zero);
+  for (int i = 0; i < plan_.row_tiles() * plan_.column_tiles(); ++i) b_.Set(c_, Int(i), zero);
   if (plan_.alternate) {
     // A wait sees one phase back: not before the other group's last step.
     const ExprRef turn = ir::FloorDiv(round, 2) + group_ + 1;
@@ -336,14 +337,8 @@ void RoleLowering::EmitTile(const ExprRef& round) {
     const Step step = StepOf(round, k);
     const ExprRef stage = b_.Let("stage", step.stage);
     async_.MbarrierWait(full_, stage, step.parity);
-    const ExprRef row =
-        b_.Let("rows_at", stage * tensor_.rows.elements + group_row_ * int64_t{tensor_.bk});
-    for (int i = 0; i < plan_.row_tiles(); ++i) {
-      b_.WarpgroupMma(products_, Int(int64_t{i} * column_tiles), row_tiles_,
-                      row + int64_t{i} * 64 * tensor_.bk, column_tiles_,
-                      stage * tensor_.columns.elements, tensor_.bn, !plan_.apart);
-    }
-    b_.WaitProducts(tensor_.pending * plan_.row_tiles());
+    Multiply(stage);
+    b_.WaitProducts(tensor_.pending * plan_.row_tiles() * plan_.share.taps);
     if (tensor_.pending == 0) {
       Release(stage, nullptr);
       return AddProducts();
@@ -358,6 +353,26 @@ void RoleLowering::EmitTile(const ExprRef& round) {
     Release(StepOf(round, count_ - int64_t{1}).stage, nullptr);
   }
   store_->StoreTile(c_, TileOf(round));
+}
+
+void RoleLowering::Multiply(const ExprRef& stage) {
+  const TapShare& share = plan_.share;
+  const ExprRef group_row = share.taps > 1 ? Int(0) : group_row_;
+  const ExprRef first =
+      b_.Let("rows_at", stage * plan_.stage.rows + group_row * int64_t{tensor_.bk});
+  for (int64_t tap = 0; tap < share.taps; ++tap) {
+    for (int64_t i = 0; i < plan_.row_tiles(); ++i) {
+      ExprRef row = Int(i * 64);
+      if (share.taps > 1) {
+        row = group_row_ + i * 64;
+        row = row + ir::FloorDiv(row, share.run) * int64_t{share.extra} + tap * share.shift;
+      }
+      b_.WarpgroupMma(products_, Int(i * plan_.column_tiles()), row_tiles_,
+                      first + row * int64_t{tensor_.bk}, column_tiles_,
+                      stage * plan_.stage.columns + tap * tensor_.columns.elements, tensor_.bn,
+                      !plan_.apart);
+    }
+  }
 }
 
 // Sums of a whole tile in the unit would lose their low bits.

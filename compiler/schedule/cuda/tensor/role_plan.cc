@@ -14,6 +14,8 @@ namespace {
 constexpr int kStepBytes = 128;
 constexpr int kPieceBytes = 16;
 constexpr int kMaxColumns = 256;  // of an instruction
+constexpr int kMaxUnderWay = 7;   // products, while a warpgroup goes on
+constexpr int kFedBytes = 128;    // of shared memory, in a clock
 constexpr int kOtherRegisters = 36;
 constexpr int kSmRegisters = 65536;
 constexpr int64_t kReservedBytes = 1024;  // barriers and tensor maps
@@ -30,7 +32,8 @@ double DistinctBytes(const RolePlan& plan) {
       std::min(std::min(first, plan.band < 0 ? t.n_tiles : t.m_tiles), plan.blocks);
   const int64_t across = (plan.blocks + along - 1) / along;
   const int64_t rows = plan.band < 0 ? across : along, columns = plan.band < 0 ? along : across;
-  return static_cast<double>(rows * t.bm + columns * t.bn) * kStepBytes;
+  const double distinct = static_cast<double>(rows * t.bm) / static_cast<double>(plan.taps);
+  return (distinct + static_cast<double>(columns * t.bn)) * kStepBytes;
 }
 
 }  // namespace
@@ -39,12 +42,13 @@ int64_t RolePlan::block_bytes() const {
   const int64_t narrow = narrow_chunk > 0 ? narrow_elements() * 2 : 0;
   int64_t results = storers > 0 ? result_elements() * 2 : std::max(staging_elements() * 4, narrow);
   if (split() > 1) results = int64_t{4} * tensor.bm * split_pitch();
-  return tensor.stages * tensor.stage_elements() * SizeOf(tensor.dtype) + results + kReservedBytes;
+  return tensor.stages * stage.elements() * SizeOf(tensor.dtype) + results + kReservedBytes;
 }
 
 double RolePlan::read_share() const {
   const double rows = tensor.bm, columns = tensor.bn;
-  return (rows / cluster.n + columns / cluster.m) / (rows + columns);
+  const double brought = static_cast<double>(stage.rows) / (tensor.bk * share.taps);
+  return (brought / cluster.n + columns / cluster.m) / (rows + columns);
 }
 
 int RolePlan::registers() const {
@@ -137,12 +141,23 @@ RoleProblem RoleProblemOf(const graph::Workload& workload, const GpuContraction&
   problem.of_boxes = !RowsAreEven(g);
   for (size_t i = 0; problem.of_boxes && i < problem.boxes.size(); ++i) {
     problem.boxes[i] = BestBox(g, static_cast<int>(i + 1) * 64);
+    problem.shares_taps = problem.shares_taps || TapShareOf(g, problem.boxes[i]).taps > 1;
   }
   problem.tolerance = workload.tolerance();
   const double results = static_cast<double>(g.z) * static_cast<double>(g.m * g.n);
   problem.output_flops = std::max(0.0, workload.Flops() - g.p.Flops()) / results;
   return problem;
 }
+
+namespace {
+
+RoleStage StageOf(const TensorPlan& t, const TapShare& share) {
+  const int64_t runs = share.taps > 1 ? t.bm / share.run : 0;
+  return {t.rows.elements + runs * share.extra * t.bk, share.taps * t.columns.elements,
+          t.split_steps / share.taps};
+}
+
+}  // namespace
 
 RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
                       const Config& config) {
@@ -172,7 +187,13 @@ RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
   if (problem.of_boxes && t.bm % 64 == 0 && t.bm <= kRoleMaxRows) {
     plan.box = problem.boxes[static_cast<size_t>(t.bm / 64 - 1)];
     if (plan.box.IsBox()) t.m_tiles = BoxTiles(g, plan.box);
+    plan.taps = g.p.Taps();
   }
+  if (problem.shares_taps && plan.box.IsBox() && knob("reuse") != 0) {
+    plan.share = TapShareOf(g, plan.box);
+    plan.unshared = plan.share.taps == 1;
+  }
+  plan.stage = StageOf(t, plan.share);
   const int cluster = knob("cluster");
   plan.cluster.m = cluster > 1 ? 2 : 1;
   plan.cluster.n = cluster < 0 ? 2 : 1;
@@ -185,12 +206,40 @@ RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
   return plan;
 }
 
+namespace {
+
+// Of copies, by taps and by blocks.
+RejectReason CheckSharing(const RoleProblem& problem, const target::Target& target,
+                          const RolePlan& plan) {
+  const GpuContraction& g = problem.g;
+  const TensorPlan& t = plan.tensor;
+  if (plan.share.taps > 1) {
+    if (t.split > 1 || plan.cluster.size() > 1) return RejectReason::kRedundant;
+    if (t.pending * plan.row_tiles() * plan.share.taps > kMaxUnderWay) {
+      return RejectReason::kRedundant;
+    }
+  }
+  if (plan.cluster.size() > 1) {
+    if (t.split > 1) return RejectReason::kRedundant;
+    if (t.m_tiles < plan.cluster.m || t.n_tiles < plan.cluster.n) return RejectReason::kRedundant;
+    if (problem.of_boxes && plan.cluster.n > 1) {
+      const auto outermost = static_cast<size_t>(std::max(0, OutermostOf(g, plan.box)));
+      if (plan.box.sizes[outermost] % 2 != 0) return RejectReason::kRedundant;
+    }
+    if (plan.cluster.size() > std::max(1, target.gpu().sms)) return RejectReason::kParallelism;
+  }
+  return RejectReason::kNone;
+}
+
+}  // namespace
+
 RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& target,
                            const RolePlan& plan) {
   const GpuContraction& g = problem.g;
   const TensorPlan& t = plan.tensor;
   const int rows = plan.group_rows();
   if (problem.of_boxes && !plan.box.IsBox()) return RejectReason::kTileExceedsShape;
+  if (plan.unshared) return RejectReason::kRedundant;
   if (rows % 64 != 0 || t.bm % 64 != 0 || t.bm > kRoleMaxRows) {
     return RejectReason::kTileExceedsShape;
   }
@@ -215,7 +264,8 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
   // A stage is free again after the products behind it, and the next ones are on their way.
   if (t.stages < t.pending + 2) return RejectReason::kRedundant;
   if (plan.alternate && (plan.groups != 2 || plan.rounds() < 2)) return RejectReason::kRedundant;
-  if (t.stages > 3 && t.stages > t.split_steps * plan.rounds() + 1) return RejectReason::kRedundant;
+  if (t.stages > 3 && t.stages > plan.stage.count * plan.rounds() + 1)
+    return RejectReason::kRedundant;
   if (plan.band != 0 && (plan.m_units() == 1 || plan.n_units() == 1 || plan.rounds() == 1)) {
     return RejectReason::kRedundant;
   }
@@ -226,15 +276,8 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
       return RejectReason::kRedundant;
     }
   }
-  if (plan.cluster.size() > 1) {
-    if (t.split > 1) return RejectReason::kRedundant;
-    if (t.m_tiles < plan.cluster.m || t.n_tiles < plan.cluster.n) return RejectReason::kRedundant;
-    if (problem.of_boxes && plan.cluster.n > 1) {
-      const auto outermost = static_cast<size_t>(std::max(0, OutermostOf(g, plan.box)));
-      if (plan.box.sizes[outermost] % 2 != 0) return RejectReason::kRedundant;
-    }
-    if (plan.cluster.size() > std::max(1, target.gpu().sms)) return RejectReason::kParallelism;
-  }
+  const RejectReason sharing = CheckSharing(problem, target, plan);
+  if (sharing != RejectReason::kNone) return sharing;
   // Tiles that leave most multiprocessors idle lose to smaller ones of other families.
   if (4 * plan.tiles() * t.split < target.gpu().sms && t.bm * t.bn > 64 * 64) {
     return RejectReason::kParallelism;
@@ -249,12 +292,15 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
   const double bytes = plan.read_share() * (t.bm + t.bn) * kStepBytes;
   const bool of_bytes = t.math == TensorMath::kFloat8 || t.math == TensorMath::kBytes;
   const double passes = of_bytes ? 0.5 : t.math == TensorMath::kHalf ? 1 : 2;
-  const double math = 2.0 * t.bm * t.bn * t.bk * passes / core.flops;
+  // The unit reads 64 rows and all columns of a tile from shared memory at a time.
+  const double fed = t.bm / 64.0 * (64 + t.bn) * kStepBytes / kFedBytes;
+  const double math = std::max(2.0 * t.bm * t.bn * t.bk * passes / core.flops, fed);
   const double spread =
       std::min(1.0, static_cast<double>(plan.tiles() * t.split) / target.gpu().sms);
   // One product at a time leaves the unit idle from its end to the next one's beginning, unless
   // the other warpgroup's stands in.
   const double alone = t.pending == 0 && plan.tile_groups() == 1 ? core.lone_step : 0;
+  const double stages = t.stages * plan.share.taps;
   // More stages bridge longer delays of a copy.
   // Each quarter of a multiprocessor has a warp of every group, which adds its sums up. Meanwhile
   // the other group's products are under way, if they share the tile.
@@ -263,13 +309,13 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
                           ? std::max(math, math / plan.tile_groups() + core.lone_step + adds)
                           : math + alone + adds;
   const double step = std::max(plan.apart ? busy : math + alone, bytes * spread / core.l2_bytes) +
-                      core.step_latency * (1 + 1.0 / t.stages) +
+                      core.step_latency * (1 + 1.0 / stages) +
                       core.distinct_byte * DistinctBytes(plan);
   // A group alone gets its data and units as fast as two.
   const auto steps = static_cast<double>(t.split_steps);
   const double products = steps * step;
   const auto rounds = static_cast<double>(plan.rounds());
-  const double latency = core.memory_latency / t.stages * steps;
+  const double latency = core.memory_latency / stages * steps;
   const double own = std::max(products, latency);
   const double results = static_cast<double>(t.bm) * t.bn;
   const double start = core.start + (plan.cluster.size() > 1 ? core.pair : 0);

@@ -47,14 +47,31 @@ struct RoleProblem {
   RoleResults results;
   bool of_boxes = false;                             // tiles of rows are boxes of positions
   std::array<RowBox, kRoleMaxRows / 64> boxes = {};  // of 64 positions, 128, ...
-  double tolerance = 0;                              // of the workload
-  double output_flops = 0;                           // of what follows the product, for each result
+  bool shares_taps = false;  // of some boxes, a stage can serve several taps
+  double tolerance = 0;      // of the workload
+  double output_flops = 0;   // of what follows the product, for each result
 };
 
 // Blocks along m, which share columns, or along n, which share rows: one or two.
 struct RoleCluster {
   int m = 1, n = 1;
   int size() const { return m * n; }
+};
+
+// With a box, the rows of one stage may serve several taps along one axis: those of a tap begin
+// `shift` rows behind those of the tap before.
+struct TapShare {
+  int taps = 1;
+  int shift = 0;
+  int run = 0;    // rows of a tile that lie side by side
+  int extra = 0;  // rows after each run, which only later taps read
+};
+
+// What is in shared memory at once.
+struct RoleStage {
+  int64_t rows = 0, columns = 0;  // elements of both operands
+  int64_t count = 1;              // of stages that a block's part of a tile takes
+  int64_t elements() const { return rows + columns; }
 };
 
 struct RolePlan {
@@ -66,9 +83,13 @@ struct RolePlan {
   int storers = 0;     // warps that carry whole tiles of results
   bool guest = false;  // whether they also bring another tensor's values
   RoleCluster cluster;
-  RowBox box;            // of the rows of a tile, if they are no neighbours
-  int narrow_chunk = 0;  // columns of results of two bytes that a warp stores at once; 0: none
-  bool apart = false;    // the unit's sums of a step are added up outside of it, exactly
+  RowBox box;        // of the rows of a tile, if they are no neighbours
+  int64_t taps = 1;  // that read the same elements of a box's input
+  TapShare share;
+  RoleStage stage;
+  bool unshared = false;  // taps should share stages, and cannot
+  int narrow_chunk = 0;   // columns of results of two bytes that a warp stores at once; 0: none
+  bool apart = false;     // the unit's sums of a step are added up outside of it, exactly
   double output_flops = 0;
 
   int tile_groups() const { return alternate ? 1 : groups; }

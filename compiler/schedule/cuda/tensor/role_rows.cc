@@ -14,6 +14,9 @@ constexpr int kPieceBytes = 16;
 // Of a tensor map: dimensions beside the channels, and what its steps reach.
 constexpr size_t kMaxAxes = 4;
 constexpr int64_t kMaxStep = 8;
+constexpr int kMaxReach = 256;
+constexpr int kSwizzleRows = 8;  // after which the places of pieces repeat
+constexpr int kUnitRows = 64;    // of the matrix unit
 
 // A dimension of the input, for a part of the rows.
 struct InputAxis {
@@ -79,10 +82,28 @@ bool RowsAreBoxes(const GpuContraction& g) {
   return !axes.empty() && axes.size() <= kMaxAxes;
 }
 
+TapShare TapShareOf(const GpuContraction& g, const RowBox& box) {
+  const RowAxis& height = g.p.outer[1];
+  const int last = g.part_count - 1;
+  if (!box.IsBox() || last < 1 || height.taps == 1 || height.stride != 1) return {};
+  const auto inner = static_cast<size_t>(last);
+  if (g.parts[inner].axis != 2 || g.parts[inner - 1].axis != 1) return {};
+  const int width = box.sizes[inner], run = width * box.sizes[inner - 1];
+  if (width % kSwizzleRows != 0 || run % kUnitRows != 0) return {};
+  TapShare share;
+  share.taps = static_cast<int>(height.taps);
+  share.shift = static_cast<int>(height.dilation) * width;
+  share.run = run;
+  share.extra = (share.taps - 1) * share.shift;
+  const int reach = (run + share.extra) / width;
+  return reach <= kMaxReach ? share : TapShare{};
+}
+
 namespace {
 
-ir::CopyTensor BoxCopy(ir::KernelBuilder& b, const GpuContraction& g, const RowBox& box,
+ir::CopyTensor BoxCopy(ir::KernelBuilder& b, const GpuContraction& g, const RolePlan& plan,
                        const RowsPart& part) {
+  const RowBox& box = plan.box;
   const DepthPlace depth = PlaceDepth(b, g, part.k);
   const int outermost = OutermostOf(g, box);
   ir::CopyTensor copy{};
@@ -98,6 +119,9 @@ ir::CopyTensor BoxCopy(ir::KernelBuilder& b, const GpuContraction& g, const RowB
     }
     if (of.axis >= 0) {
       const RowAxis& own = g.Axis(of.axis);
+      if (of.axis == 1 && plan.share.taps > 1) {
+        axis.box += (plan.share.taps - 1) * static_cast<int>(own.dilation);
+      }
       axis.at =
           axis.at * own.stride + depth.tap[static_cast<size_t>(of.axis)] * own.dilation - own.pad;
     }
@@ -120,7 +144,7 @@ ir::CopyTensor RowsCopy(ir::KernelBuilder& b, const GpuContraction& g, const Rol
                         ir::BufferId from, const RowsPart& part) {
   ir::CopyTensor copy{};
   if (plan.box.IsBox()) {
-    copy = BoxCopy(b, g, plan.box, part);
+    copy = BoxCopy(b, g, plan, part);
   } else {
     copy.box = plan.tensor.bm / part.parts;
     copy.row = part.m_tile * int64_t{plan.tensor.bm} + part.part * int64_t{copy.box};

@@ -19,6 +19,11 @@ bool RowsAreEven(const GpuContraction& g);
 // to the next.
 bool RowsAreBoxes(const GpuContraction& g);
 
+// The taps along the height of an input that may share the rows of a stage: those of a tile and a
+// few more below them. Rows of later taps begin at multiples of 8, as the matrix unit takes them.
+// One tap where that is not so.
+TapShare TapShareOf(const GpuContraction& g, const RowBox& box);
+
 // The rows of a step that a block of a cluster brings: one of `parts` equal parts of a tile.
 struct RowsPart {
   ir::ExprRef m_tile;
