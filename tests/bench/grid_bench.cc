@@ -3,17 +3,20 @@
 //   grid_bench CASE COUNT [FAMILY ...]
 // CASE is MxNxK:TYPE:EPILOGUE, such as 4096x3072x768:f16:gelu; TYPE is f16, bf16, f32, tf32, e4m3
 // (f8e4m3fn, scaled to bf16) or e4m3a (the same with a tolerance that keeps sums out of the unit);
-// EPILOGUE is none, bias, gelu (bias and GELU), residual (bias, and another tensor added) or gate
-// (multiplied by the SiLU of another tensor). COUNT configs of each family are measured; of all
-// three without FAMILY; FAMILY:KNOB=VALUE:... is its configs with such values. Prints one JSON
-// object: the measured configs, the one that a build without measurements takes, and the CUDA C++
-// of the fastest with all that a launch needs. `grid_bench CASE list` only lists the configs of an
-// H200; `grid_bench CASE print COUNT [FAMILY ...]` prints the kernels of those with the least
-// estimates.
+// A convolution, channels last, is BxCxHxW-NxR/S:TYPE:EPILOGUE: batch, channels, height and width
+// of its input, N filters of R x R at steps of S with a padding of R/2. EPILOGUE is none, bias,
+// gelu (bias and GELU), residual (bias, and another tensor added) or gate (multiplied by the SiLU
+// of another tensor). COUNT configs of each family are measured; of all three without FAMILY;
+// FAMILY:KNOB=VALUE:... is its configs with such values. Prints one JSON object: the measured
+// configs, the one that a build without measurements takes, and the CUDA C++ of the fastest with
+// all that a launch needs. `grid_bench CASE list` only lists the configs of an H200; `grid_bench
+// CASE print COUNT [FAMILY ...]` prints the kernels of those with the least estimates.
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +53,51 @@ class Text {
   int count_ = 0;
 };
 
+// Of dimensions N, C, H, W that lie channels last.
+std::string ChannelsLast(const std::string& dtype, const std::array<long long, 4>& d) {
+  const auto list = [](std::initializer_list<long long> numbers) {
+    std::string text;
+    for (const long long n : numbers) text += (text.empty() ? "" : ",") + std::to_string(n);
+    return text;
+  };
+  return " : " + dtype + "[" + list({d[0], d[1], d[2], d[3]}) + "]{" +
+         list({d[1] * d[2] * d[3], 1, d[3] * d[1], d[1]}) + "}";
+}
+
+std::optional<std::string> ConvolutionOf(const std::string& name) {
+  long long b = 0, c = 0, h = 0, w = 0, n = 0, r = 0, step = 0;
+  char type[8], epilogue[16];
+  if (std::sscanf(name.c_str(), "%lldx%lldx%lldx%lld-%lldx%lld/%lld:%7[^:]:%15s", &b, &c, &h, &w,
+                  &n, &r, &step, type, epilogue) != 9) {
+    return std::nullopt;
+  }
+  const std::string kind = type, after = epilogue, dtype = kind == "tf32" ? "f32" : kind;
+  const auto all = [](long long value, int count) {
+    std::string text = "[" + std::to_string(value);
+    for (int i = 1; i < count; ++i) text += "," + std::to_string(value);
+    return text + "]";
+  };
+  const long long pad = r / 2, filters[] = {n, c, r, r};
+  const std::string result =
+      ChannelsLast(dtype, {b, n, (h + 2 * pad - r) / step + 1, (w + 2 * pad - r) / step + 1});
+  Text t;
+  const std::string x = t.Add("input()" + ChannelsLast(dtype, {b, c, h, w}));
+  std::string dims;
+  for (const long long d : filters) dims += (dims.empty() ? "" : ",") + std::to_string(d);
+  const std::string f = t.Add("weight() : " + dtype + "[" + dims + "]");
+  std::string y =
+      t.Add("conv(" + x + ", " + f + ") {dilations=[1,1],group=1,pads=" + all(pad, 4) +
+            (kind == "tf32" ? ",precision=tf32" : "") + ",strides=" + all(step, 2) + "}" + result);
+  const auto add = [&](const std::string& other) {
+    y = t.Add("add(" + y + ", " + other + ")" + result);
+  };
+  if (after != "none") add(t.Add("weight() : " + dtype + "[" + std::to_string(n) + ",1,1]"));
+  if (after == "residual") add(t.Add("input()" + result));
+  return t.Finish(y);
+}
+
 Result<std::string> WorkloadOf(const std::string& name) {
+  if (const auto convolution = ConvolutionOf(name)) return *convolution;
   long long m = 0, n = 0, k = 0;
   char type[8], epilogue[16];
   if (std::sscanf(name.c_str(), "%lldx%lldx%lld:%7[^:]:%15s", &m, &n, &k, type, epilogue) != 5) {
