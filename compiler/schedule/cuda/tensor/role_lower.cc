@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/build_async.h"
+#include "compiler/schedule/cuda/tensor/role_order.h"
 #include "compiler/schedule/cuda/tensor/role_rows.h"
 #include "compiler/schedule/cuda/tensor/role_store.h"
 #include "compiler/schedule/cuda/tensor/tensor_pack.h"
@@ -201,26 +202,7 @@ void RoleLowering::IfTile(const ExprRef& round, const std::function<void()>& bod
 
 // `tile`: a number of units, each of the tiles of a cluster.
 void RoleLowering::PlaceTile(const ExprRef& tile) {
-  const int64_t m_tiles = plan_.m_units(), n_tiles = plan_.n_units();
-  ExprRef m, n;
-  if (plan_.band < 0) {
-    m = ir::FloorDiv(tile, n_tiles);
-    n = ir::Mod(tile, n_tiles);
-  } else if (plan_.band == 0) {
-    m = ir::Mod(tile, m_tiles);
-    n = ir::FloorDiv(tile, m_tiles);
-  } else {
-    const int64_t band = plan_.band, rest = m_tiles % band, whole = (m_tiles - rest) * n_tiles;
-    m = ir::FloorDiv(tile, band * n_tiles) * band + ir::Mod(tile, band);
-    n = ir::FloorDiv(ir::Mod(tile, band * n_tiles), band);
-    if (rest > 0) {
-      // The last band is narrower. A factor of 0 or 1 chooses.
-      const ExprRef last = b_.Let("last", ir::FloorDiv(tile, whole));
-      const ExprRef inside = b_.Let("inside", tile - last * whole);
-      m = m * (Int(1) - last) + last * (ir::Mod(inside, rest) + (m_tiles - rest));
-      n = n * (Int(1) - last) + last * ir::FloorDiv(inside, rest);
-    }
-  }
+  auto [m, n] = UnitPlace(b_, plan_, tile);
   if (plan_.cluster.m > 1) m = m * int64_t{plan_.cluster.m} + rank_;
   if (plan_.cluster.n > 1) n = n * int64_t{plan_.cluster.n} + rank_;
   m_tile_ = b_.Let("m_tile", m);
