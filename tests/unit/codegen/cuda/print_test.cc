@@ -5,6 +5,7 @@
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/ir/build.h"
 #include "tests/unit/codegen/cuda/kernels.h"
+#include "tests/unit/ir/async_products.h"
 
 namespace mlc::codegen {
 namespace {
@@ -106,6 +107,23 @@ TEST(CudaPrint, TensorMapsAreDataAndParameters) {
   EXPECT_EQ(source->workspace_bytes, 0);
   EXPECT_THAT(source->text, HasSubstr("    const __grid_constant__ TensorMap Map0) {"));
   EXPECT_THAT(source->text, HasSubstr("CopyTensor(&a_tiles[stage_1 * 4096], &Map0, "));
+}
+
+// Every second row, every second of the outermost matrices.
+TEST(CudaPrint, BoxesHaveMapsOfTheirDimensions) {
+  const Result<ir::Kernel> kernel = ir::Kernel::Parse(
+      ir::AsyncProduct{.name = "k", .depth = 200, .pitch = 208, .boxes = true}.Text());
+  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
+  const Result<CudaSource> source = PrintCuda(*kernel, CudaTarget("sm_90a"));
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  ASSERT_EQ(source->tensor_maps.size(), 1u);
+  const mlc_tensor_map& map = source->tensor_maps[0];
+  EXPECT_EQ(map.rank, 4);
+  EXPECT_THAT(map.sizes, ElementsAre(200, 4, 5, 3, 0));
+  EXPECT_THAT(map.pitches, ElementsAre(416, 1664, 8320, 0));
+  EXPECT_THAT(map.boxes, ElementsAre(64, 3, 8, 7, 0));
+  EXPECT_THAT(map.steps, ElementsAre(2, 1, 2, 0));
+  EXPECT_THAT(source->text, HasSubstr("CopyBox4("));
 }
 
 TEST(CudaPrint, EachPhaseGetsTheSharedMemoryItUses) {
