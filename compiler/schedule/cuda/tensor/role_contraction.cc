@@ -105,10 +105,12 @@ KernelFacts RoleContractionFamily::Facts(const graph::Workload& workload,
 
 Config RoleContractionFamily::Default(const graph::Workload& workload, const RoleProblem& problem,
                                       const target::Target& target) const {
-  // Clusters make up for their barriers in few products (docs/benchmarks/gpu-wgmma.md), and the
-  // estimate does not say in which: only a search, which measures, takes them.
+  // Clusters make up for their barriers in few products (docs/benchmarks/gpu-wgmma.md), tiles of
+  // odd widths for their narrow results, and the estimate does not say in which: only a search,
+  // which measures, takes them.
   Space space = MakeSpace(workload, problem, target);
   space.knobs.back().domain = {1};
+  std::erase_if(space.knobs[1].domain, [](int64_t columns) { return columns % 32 != 0; });
   return gpu::Cheapest(space, [&](const Config& config) -> std::optional<double> {
     const RolePlan plan = MakeRolePlan(problem, target, config);
     if (CheckRolePlan(problem, target, plan) != RejectReason::kNone) {
