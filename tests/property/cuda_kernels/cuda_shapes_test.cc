@@ -48,5 +48,12 @@ TEST(CudaShapes, AttentionWithCausalMasksOfItsOwn) {
     CheckFamily(rng, RandomCausalAttention(rng), "attention", 4);
 }
 
+// Keys and values behind their number are NaN.
+TEST(CudaShapes, AttentionOverANumberOfKeys) {
+  Rng rng(57);
+  for (int i = 0; i < 24 && !HasFailure(); ++i)
+    CheckFamily(rng, RandomCountedAttention(rng), "attention", 4);
+}
+
 }  // namespace
 }  // namespace mlc::schedule

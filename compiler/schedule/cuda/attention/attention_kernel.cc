@@ -1,3 +1,4 @@
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -58,6 +59,7 @@ class AttentionEmitter {
       builder_.AwaitInputs();
       builder_.ReleaseDependents();
       Locate(block, thread);
+      CountKeys();
       builder_.Unrolled("e", fragments_.output_tiles(),
                         [&](const ExprRef& e) { builder_.Set(fragments_.output(), e, F32(0, 4)); });
       softmax_.Reset();
@@ -69,6 +71,24 @@ class AttentionEmitter {
   }
 
  private:
+  // The keys that there are.
+  void CountKeys() {
+    keys_ = ir::Int(p_.keys);
+    if (!p_.counted) return;
+    const ExprRef count =
+        fused_.Emit(node_.operands[kAttentionKeys], {{ir::Int(0)}, -1, 1, nullptr});
+    keys_ = builder_.Let(
+        "keys", ir::Min(ir::Max(ir::MakeCast(DType::kI64, count), ir::Int(1)), ir::Int(p_.keys)));
+  }
+  // A loop over the chunks of a block that have keys; those of a cluster are all visited.
+  void ForChunks(const std::function<void(const ExprRef& index, const ExprRef& end)>& body) {
+    ExprRef end = ir::Int(plan_.block_chunks());
+    if (p_.counted && plan_.split == 1) {
+      end = builder_.Let("chunks", ir::FloorDiv(keys_ + (plan_.chunk - 1), plan_.chunk));
+    }
+    builder_.For("chunk", ir::Int(0), end, 1, [&](const ExprRef& index) { body(index, end); });
+  }
+
   void Locate(const ExprRef& grid_block, const ExprRef& thread) {
     thread_ = thread;
     ExprRef block = grid_block;
@@ -102,10 +122,10 @@ class AttentionEmitter {
     return builder_.Let("chunk_at", first_chunk_ + index);
   }
   void CopyQueries() {
-    stage_q_.Copy(
-        q_, ir::Int(0), plan_.pitch(plan_.depth()),
-        {batch_, head_, first_row_, plan_.rows(), p_.queries, ir::Int(0), plan_.depth(), p_.depth},
-        thread_);
+    stage_q_.Copy(q_, ir::Int(0), plan_.pitch(plan_.depth()),
+                  {batch_, head_, first_row_, plan_.rows(), ir::Int(p_.queries), ir::Int(0),
+                   plan_.depth(), p_.depth},
+                  thread_);
   }
   ExprRef BaseOf(const ExprRef& chunk, int64_t pitch) {
     if (plan_.stages == 1) return ir::Int(0);
@@ -114,14 +134,14 @@ class AttentionEmitter {
   void CopyKeys(const ExprRef& chunk) {
     const int64_t pitch = plan_.pitch(plan_.depth());
     stage_k_.Copy(k_, BaseOf(chunk, pitch), pitch,
-                  {batch_, head_, chunk * plan_.chunk, plan_.chunk, p_.keys, ir::Int(0),
+                  {batch_, head_, chunk * plan_.chunk, plan_.chunk, keys_, ir::Int(0),
                    plan_.depth(), p_.depth},
                   thread_);
   }
   void CopyValues(const ExprRef& chunk) {
     const int64_t pitch = plan_.pitch(plan_.slice());
     stage_v_.Copy(v_, BaseOf(chunk, pitch), pitch,
-                  {batch_, head_, chunk * plan_.chunk, plan_.chunk, p_.keys, first_column_,
+                  {batch_, head_, chunk * plan_.chunk, plan_.chunk, keys_, first_column_,
                    plan_.slice(), p_.width},
                   thread_);
   }
@@ -152,7 +172,7 @@ class AttentionEmitter {
     if (plan_.stages == 1) {
       Wait(0);
       fragments_.LoadQueries();
-      builder_.For("chunk", chunks, [&](const ExprRef& index) {
+      ForChunks([&](const ExprRef& index, const ExprRef&) {
         const ExprRef chunk = ChunkOf(index);
         copy(chunk);
         builder_.CommitCopies();
@@ -166,10 +186,9 @@ class AttentionEmitter {
     builder_.CommitCopies();
     Wait(1);
     fragments_.LoadQueries();
-    builder_.For("chunk", chunks, [&](const ExprRef& index) {
+    ForChunks([&](const ExprRef& index, const ExprRef& end) {
       const ExprRef chunk = ChunkOf(index);
-      builder_.If(Less(index, ir::Int(chunks - 1)),
-                  [&] { copy(builder_.Let("ahead", chunk + 1)); });
+      builder_.If(Less(index, end - 1), [&] { copy(builder_.Let("ahead", chunk + 1)); });
       builder_.CommitCopies();
       Wait(1);
       Steps(chunk, false);
@@ -201,7 +220,7 @@ class AttentionEmitter {
 
   // Scale, mask, and minus infinity past the last key.
   void FinishScores(const ExprRef& first_key) {
-    const bool tail = p_.keys % plan_.chunk != 0;
+    const bool tail = p_.counted || p_.keys % plan_.chunk != 0;
     for (int64_t n = 0; n < fragments_.score_tiles(); ++n) {
       const ExprRef at = ir::Int(n);
       ExprRef s = Do(ScalarOp::kMul, builder_.Get(fragments_.scores(), at), F32(p_.scale, 4));
@@ -213,7 +232,7 @@ class AttentionEmitter {
       }
       builder_.Set(fragments_.scores(), at, s);
       if (!tail) continue;
-      builder_.If(Less(ir::Int(p_.keys), key + 2), [&] { DropPast(at, key); });
+      builder_.If(Less(keys_, key + 2), [&] { DropPast(at, key); });
     }
   }
 
@@ -221,7 +240,7 @@ class AttentionEmitter {
     const ir::BufferId fold = fragments_.fold();
     builder_.Store(fold, ir::Int(0), builder_.Get(fragments_.scores(), at));
     for (int lane = 0; lane < 4; ++lane) {
-      builder_.If(Do(ScalarOp::kLessEqual, ir::Int(p_.keys), key + lane % 2),
+      builder_.If(Do(ScalarOp::kLessEqual, keys_, key + lane % 2),
                   [&] { builder_.Store(fold, ir::Int(lane), F32(-kInfinity)); });
     }
     builder_.Set(fragments_.scores(), at, builder_.Load(fold, ir::Int(0), 4));
@@ -362,7 +381,7 @@ class AttentionEmitter {
   std::optional<AttentionCluster> cluster_;
   ir::BufferId parts_ = 0, stats_ = 0;
   ExprRef thread_, warp_, key_warp_, warp_row_, batch_, head_, first_row_, first_column_, row_,
-      rank_, first_chunk_;
+      rank_, first_chunk_, keys_;
 };
 
 }  // namespace

@@ -62,7 +62,7 @@ std::optional<AttentionPlan> FindGpuAttention(const Workload& workload) {
   }
   if (anchor == graph::kNoValue) return std::nullopt;
   const std::optional<AttentionProblem> problem = FindAttention(workload);
-  if (!problem || problem->counted) return std::nullopt;
+  if (!problem) return std::nullopt;
   AttentionPlan plan;
   plan.problem = *problem;
   const graph::Value& node = graph[problem->anchor];

@@ -74,9 +74,9 @@ void AttentionStage::Element(ir::BufferId to, const ExprRef& at, const Part& par
   const ExprRef row = part.first_row + r;
   const ExprRef column = part.first_column + c;
   ExprRef inside;
-  int64_t first = 0;
-  const bool known = ir::IsConstInt(part.first_row, &first);
-  if (!known || first + part.rows > part.row_end) inside = Less(row, ir::Int(part.row_end));
+  int64_t first = 0, end = 0;
+  const bool known = ir::IsConstInt(part.first_row, &first) && ir::IsConstInt(part.row_end, &end);
+  if (!known || first + part.rows > end) inside = Less(row, part.row_end);
   int64_t left = 0;
   if (!ir::IsConstInt(part.first_column, &left) || left + part.columns > part.column_end) {
     inside = Both(inside, Less(column, ir::Int(part.column_end)));

@@ -22,7 +22,7 @@ class AttentionStage {
     ir::ExprRef batch, head;
     ir::ExprRef first_row;  // of `rows` rows; those from `row_end` on are zero
     int64_t rows = 0;
-    int64_t row_end = 0;
+    ir::ExprRef row_end;
     ir::ExprRef
         first_column;  // a multiple of 16, of `columns`; those from `column_end` on are zero
     int64_t columns = 0;
