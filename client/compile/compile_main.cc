@@ -34,6 +34,7 @@
 #include "client/service/tuner_client.h"
 #include "client/target/auto_target.h"
 #include "client/target/target_choice.h"
+#include "compiler/backend/backend.h"
 #include "compiler/front/front.h"
 #include "compiler/graph/physical/program_text.h"
 #include "compiler/package/library.h"
@@ -311,7 +312,9 @@ Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, 
   ClassPlan plan{
       std::move(variant.program), std::move(variant.choices), {}, all.model.IsInLargest(at)};
   if (all.model.forms() != nullptr) {
-    plan.rows = MLC_TRY(RowsOfClass(all.model, at, plan.program, front));
+    if (backend::BackendOf(target).limits_rows) {
+      plan.rows = MLC_TRY(RowsOfClass(all.model, at, plan.program, front));
+    }
     all.lock.choices.merge(LockOf(plan.program, target, plan.choices).choices);
   }
   all.plans.push_back(std::move(plan));
@@ -321,7 +324,7 @@ Status AddPlan(const CompileOptions& options, const DimSizes& sizes, size_t at, 
 Result<package::MergedPrograms> Merge(const DimSizes& sizes, const target::Target& target,
                                       Collected& all) {
   package::PlanMerger merger(sizes.varying, RangesOf(sizes, all.model));
-  if (all.model.forms() != nullptr) {
+  if (all.model.forms() != nullptr && backend::BackendOf(target).limits_rows) {
     SharedKernels kernels(target, sizes.varying.size());
     kernels.Share(all.plans, HiddenInputOf(all.model, all.plans.front().program));
   }
@@ -340,7 +343,6 @@ Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& siz
     return InvalidArgument(
         "--emit and --print-after show one size: give one size of each dimension with --dim");
   }
-  MLC_TRY(package::CheckHasSizes(target));
   std::unique_ptr<db::TuningLog> log;
   std::unique_ptr<KernelSource> records;
   if (!options.log.empty()) {
@@ -363,9 +365,9 @@ Result<ExitCode> CompileSizes(const CompileOptions& options, const DimSizes& siz
 }
 
 Result<ExitCode> Compile(const CompileOptions& options) {
-  const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims));
   Source source = MLC_TRY(OpenSource(options));
   const target::Target target = MLC_TRY(TargetOf(options, source));
+  const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims, ClassStepsFor(target)));
   front::FrontOptions front = MLC_TRY(FrontOptionsOf(options, target));
   front.print = [](std::string_view pass, const graph::Graph& graph) {
     Print("# after " + std::string(pass) + "\n" + graph.ToText() + "\n");

@@ -69,7 +69,7 @@ Result<std::vector<Digest>> WorkloadsOfModel(const Flags& flags, const target::T
   options.tolerance = flags.tolerance;
   options = front::ForTarget(std::move(options), target);
   std::vector<Digest> keys;
-  const DimSizes sizes = MLC_TRY(ParseDimSizes(flags.dims));
+  const DimSizes sizes = MLC_TRY(ParseDimSizes(flags.dims, ClassStepsFor(target)));
   const Constants constants = MLC_TRY(ReadConstants(flags.model, flags.constants));
   SizedModel sized = MLC_TRY(SizedModel::Open(flags.model, sizes, constants));
   for (size_t i = 0; i < sizes.combinations.size(); ++i) {

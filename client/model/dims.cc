@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/backend/backend.h"
 #include "compiler/runtime/size_table.h"
 
 namespace mlc::client {
@@ -75,13 +76,18 @@ Result<std::set<int64_t>> ParseList(const std::string& argument, std::string_vie
   return sizes;
 }
 
-// A size is padded by a third at most, by more only below 4.
-std::set<int64_t> UsualClasses(int64_t most) {
+constexpr int64_t kLeastNarrow = 8;  // below it a fourth of a class is hardly time
+
+// Powers of two, the halves between them, and the fourths if steps are narrow.
+std::set<int64_t> UsualClasses(int64_t most, ClassSteps steps) {
   std::set<int64_t> classes;
   int64_t power = 1;
   while (power < most) {
-    classes.insert(power);
-    if (power > 1 && power / 2 < most - power) classes.insert(power + power / 2);
+    int64_t parts = power == 1 ? 1 : 2;
+    if (steps == ClassSteps::kNarrow && power >= kLeastNarrow) parts = 4;
+    for (int64_t part = 0; part < parts && power / parts * part < most - power; ++part) {
+      classes.insert(power + power / parts * part);
+    }
     if (power > most / 2) break;
     power *= 2;
   }
@@ -89,7 +95,8 @@ std::set<int64_t> UsualClasses(int64_t most) {
 }
 
 // A..B or A..B@LIST; null if the text is a list.
-Result<std::optional<VaryingDim>> ParseRange(const std::string& argument, std::string_view text) {
+Result<std::optional<VaryingDim>> ParseRange(const std::string& argument, std::string_view text,
+                                             ClassSteps steps) {
   const size_t at = text.find('@');
   const std::string_view range = text.substr(0, at);
   const size_t dots = range.find("..");
@@ -110,7 +117,7 @@ Result<std::optional<VaryingDim>> ParseRange(const std::string& argument, std::s
   if (at != std::string_view::npos) {
     classes = MLC_TRY(ParseList(argument, text.substr(at + 1)));
   } else if (*first > 0) {
-    classes = UsualClasses(*last);
+    classes = UsualClasses(*last, steps);
   }
   classes.insert(*last);
   VaryingDim dim;
@@ -124,7 +131,7 @@ Result<std::optional<VaryingDim>> ParseRange(const std::string& argument, std::s
 
 using Sizes = std::map<std::string, VaryingDim>;
 
-Result<Sizes> ParseAll(const std::vector<std::string>& arguments) {
+Result<Sizes> ParseAll(const std::vector<std::string>& arguments, ClassSteps steps) {
   Sizes all;
   for (const std::string& argument : arguments) {
     const size_t equals = argument.rfind('=');
@@ -132,7 +139,7 @@ Result<Sizes> ParseAll(const std::vector<std::string>& arguments) {
     const auto [entry, is_new] = all.try_emplace(argument.substr(0, equals));
     if (!is_new) return InvalidArgument("--dim " + entry->first + " is given twice");
     const std::string_view text = std::string_view(argument).substr(equals + 1);
-    if (std::optional<VaryingDim> range = MLC_TRY(ParseRange(argument, text))) {
+    if (std::optional<VaryingDim> range = MLC_TRY(ParseRange(argument, text, steps))) {
       entry->second = *std::move(range);
       continue;
     }
@@ -162,8 +169,12 @@ std::string DimSizes::TextAt(size_t combination) const {
   return text;
 }
 
-Result<DimSizes> ParseDimSizes(const std::vector<std::string>& arguments) {
-  const Sizes all = MLC_TRY(ParseAll(arguments));
+ClassSteps ClassStepsFor(const target::Target& target) {
+  return backend::BackendOf(target).limits_rows ? ClassSteps::kWide : ClassSteps::kNarrow;
+}
+
+Result<DimSizes> ParseDimSizes(const std::vector<std::string>& arguments, ClassSteps steps) {
+  const Sizes all = MLC_TRY(ParseAll(arguments, steps));
   DimSizes result;
   result.combinations.emplace_back();
   for (const auto& [name, dim] : all) {

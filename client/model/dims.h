@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/target/target.h"
 
 namespace mlc::client {
 
@@ -35,12 +36,19 @@ struct DimSizes {
   std::string TextAt(size_t combination) const;
 };
 
+// How far the classes of a range lie apart, where none are given: 1, 2, 3, 4, 6, 8 and then 12, 16,
+// 24, ..., or 10, 12, 14, 16, 20, ...
+enum class ClassSteps { kWide, kNarrow };
+// Narrow ones where the padding of a class is computed.
+ClassSteps ClassStepsFor(const target::Target& target);
+
 // SIZES is a list of N, A..B and A..B:STEP, divided by commas, or a range: A..B alone, whose
-// classes are 1, 2, 3, 4, 6, 8, 12, ... and B, or A..B@LIST, whose classes are B and those of the
-// list. Sizes may be 0, as the length of a cache is at first; 0..B alone has the class B. A range
+// classes are those of `steps` and B, or A..B@LIST, whose classes are B and those of the list.
+// Sizes may be 0, as the length of a cache is at first; 0..B alone has the class B. A range
 // of one size is that size. INVALID_ARGUMENT unless each text is NAME=SIZES with sizes of 0 or
 // more, each name occurs once, and there are at most 64 combinations.
-Result<DimSizes> ParseDimSizes(const std::vector<std::string>& arguments);
+Result<DimSizes> ParseDimSizes(const std::vector<std::string>& arguments,
+                               ClassSteps steps = ClassSteps::kWide);
 
 // The same where one size of each dimension is meant: INVALID_ARGUMENT if there are several.
 Result<Dims> ParseDims(const std::vector<std::string>& arguments);

@@ -48,7 +48,7 @@ Result<ExitCode> DryRun(const TuneSession& session) {
   result.model = options.model;
   result.target = target.ClassText();
   graph::onnx::ImportOptions import;
-  const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims));
+  const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims, ClassStepsFor(target)));
   // Support of an operator hardly depends on sizes; the tasks below are those of all of them.
   import.dims = sizes.combinations.front();
   import.bounded_shapes = true;

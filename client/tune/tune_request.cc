@@ -21,7 +21,7 @@ namespace mlc::client {
 namespace {
 
 Result<ModelTasks> ReadModel(const TuneOptions& options, const target::Target& target) {
-  const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims));
+  const DimSizes sizes = MLC_TRY(ParseDimSizes(options.dims, ClassStepsFor(target)));
   front::FrontOptions front;
   front.precision = MLC_TRY(graph::ParsePrecision(options.precision));
   front.tolerance = options.tolerance;

@@ -40,6 +40,9 @@ struct Backend {
   std::span<const std::string_view> skipped_passes;
   // Fusing passes that sometimes make a model slower: the model is also tuned without each of them.
   std::span<const std::string_view> passes_apart;
+  // Whether kernels of a library that takes ranges end at the rows that a run needs. Otherwise its
+  // classes lie closer together.
+  bool limits_rows;
   // True if the fastest kernels are timed in the whole model at the end of tuning.
   bool times_whole_models;
 

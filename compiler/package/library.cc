@@ -224,20 +224,11 @@ Result<LibraryReport> WriteAny(const graph::Program& program, const Plans& plans
     return InvalidArgument("'" + options.name +
                            "' cannot name a library: use lower-case letters, digits and '_'");
   }
-  if (plans.has_sizes()) MLC_TRY(CheckHasSizes(target));
   WorkFolder work = MLC_TRY(WorkFolder::Create(options.directory));
   return LibraryWriter(program, plans, target, options, std::move(work)).Write(choices);
 }
 
 }  // namespace
-
-Status CheckHasSizes(const target::Target& target) {
-  if (PackagingOf(target).has_plans) return {};
-  return Unimplemented(
-      "a library of several sizes is for CPUs: for a GPU, compile one for each size, with one "
-      "value "
-      "for each --dim");
-}
 
 Result<LibraryReport> WriteLibrary(const graph::Program& program, std::span<const Choice> choices,
                                    const target::Target& target, const LibraryOptions& options) {

@@ -61,9 +61,7 @@ struct LibraryReport {
 // a kernel does not compile.
 Result<LibraryReport> WriteLibrary(const graph::Program& program, std::span<const Choice> choices,
                                    const target::Target& target, const LibraryOptions& options);
-// UNIMPLEMENTED if libraries for the target have one size: those for GPUs.
-Status CheckHasSizes(const target::Target& target);
-// A library of several sizes, for a target that has such.
+// A library of several sizes.
 Result<LibraryReport> WriteLibrary(const MergedPrograms& merged, const target::Target& target,
                                    const LibraryOptions& options);
 

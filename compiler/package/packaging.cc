@@ -50,15 +50,13 @@ constexpr std::array<Packaging, 2> kPackagings = {{
      .complete = LayOut,
      .machine = MachineOfCpu,
      .runtime = CpuRuntime,
-     .add_tables = AddCpuTables,
-     .has_plans = true},
+     .add_tables = AddCpuTables},
     {.code_suffix = ".cubin",
      .has_device_code = true,
      .complete = PrintSources,
      .machine = MachineOfHost,
      .runtime = DeviceRuntime,
-     .add_tables = AddDeviceTables,
-     .has_plans = false},
+     .add_tables = AddDeviceTables},
 }};
 static_assert(kPackagings.size() == std::variant_size_v<decltype(target::Target::device)>,
               "each kind of target has a row");

@@ -35,14 +35,12 @@ struct Packaging {
   std::string (*machine)(const target::Target& target);
   // NOT_FOUND if this program has no runtime for that machine.
   Result<std::vector<RuntimeObject>> (*runtime)(const target::Target& target);
-  // The images of `bases`, what all kinds have of each plan, completed; the first one is that of
-  // the first plan on the target. REQUIRES: CompileKernels() has run.
+  // The images of `bases`, what all kinds have of each plan, completed: those of the plans on the
+  // target, then further groups of one a plan. REQUIRES: CompileKernels() has run.
   Result<std::vector<ImageTable>> (*add_tables)(
       ImageBuilder& builder, const graph::Program& program, std::span<const Plan> plans,
       std::span<const TaskKernel> kernels, const WeightsPlan& weights, const target::Target& target,
       std::span<const mlc_image> bases);
-  // Whether a library may have several plans.
-  bool has_plans;
 };
 
 const Packaging& PackagingOf(const target::Target& target);

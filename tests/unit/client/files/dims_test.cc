@@ -40,6 +40,9 @@ TEST(DimSizes, ARangeHasClassesAndAllSizes) {
   EXPECT_THAT(SizesOf("n=9223372036854775806..9223372036854775807"), ElementsAre(INT64_MAX));
   EXPECT_THAT(SizesOf("n=0..40"), ElementsAre(40)) << "the length of a cache needs no others";
   EXPECT_THAT(SizesOf("n=0..40@8,64"), ElementsAre(8, 40));
+  EXPECT_THAT(ParseDimSizes({"n=1..40"}, ClassSteps::kNarrow)->dims[0].classes,
+              ElementsAre(1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40));
+  EXPECT_EQ(ParseDimSizes({"n=1..512"}, ClassSteps::kNarrow)->dims[0].classes.size(), 30u);
   EXPECT_EQ(ParseDimSizes({"n=0..40"})->dims[0].sizes.front(), 0);
   const auto range = ParseDimSizes({"b=2,3", "n=3..5"});
   ASSERT_TRUE(range.ok()) << range.status().message();
