@@ -26,8 +26,8 @@ typedef struct CUevent_st* mlc_cu_event;
 typedef struct CUgraph_st* mlc_cu_graph;
 typedef struct CUgraphExec_st* mlc_cu_graph_exec;
 typedef struct CUgraphNode_st* mlc_cu_graph_node;
-
 struct mlc_cu_tensor_map; /* tensor_map.h */
+struct mlc_cu_copy_2d;    /* cuda_rows.h */
 
 /* Codes that callers tell apart. */
 enum {
@@ -59,7 +59,6 @@ typedef struct mlc_cu_launch_attribute {
   uint32_t words[16];
 } mlc_cu_launch_attribute;
 
-/* Extents of a grid or a block. */
 typedef struct mlc_cuda_dim3 {
   uint32_t x, y, z;
 } mlc_cuda_dim3;
@@ -116,7 +115,9 @@ typedef struct mlc_cuda {
   int (*memcpy_htod_async)(mlc_cu_ptr to, const void* from, size_t bytes, mlc_cu_stream stream);
   int (*memcpy_dtoh_async)(void* to, mlc_cu_ptr from, size_t bytes, mlc_cu_stream stream);
   int (*memcpy_dtod_async)(mlc_cu_ptr to, mlc_cu_ptr from, size_t bytes, mlc_cu_stream stream);
+  int (*memcpy_2d_async)(const struct mlc_cu_copy_2d* copy, mlc_cu_stream stream);
   int (*memset_d8_async)(mlc_cu_ptr to, unsigned char value, size_t count, mlc_cu_stream stream);
+  int (*memset_d32_async)(mlc_cu_ptr to, unsigned value, size_t count, mlc_cu_stream stream);
   int (*stream_create)(mlc_cu_stream* stream, unsigned flags);
   int (*stream_destroy)(mlc_cu_stream stream);
   int (*stream_synchronize)(mlc_cu_stream stream);
@@ -137,8 +138,7 @@ typedef struct mlc_cuda {
   int (*graph_destroy)(mlc_cu_graph graph);
 } mlc_cuda;
 
-/* Opens the driver and initialises it. 0, or -1 with a line in `error` that says what is missing
-   and what to do: no driver, one older than 12.0, no device. */
+/* Opens and starts the driver. 0, or -1 with a line in `error` about what is missing or too old. */
 int mlc_cuda_open(mlc_cuda* cuda, char* error, size_t error_size);
 
 /* "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)" in `text`, cut to fit. */

@@ -24,7 +24,6 @@ int32_t mlc_device_device(const mlc_model* model);
 const char* mlc_device_session_error(const mlc_session* session);
 mlc_status mlc_device_read_cache(mlc_session* session, int32_t output, void* buffer);
 mlc_status mlc_device_write_cache(mlc_session* session, int32_t output, const void* buffer);
-const mlc_port* mlc_device_result(const mlc_session* session, int32_t index);
 mlc_status mlc_device_run_device(mlc_session* session, void* stream, const void* const* inputs,
                                  void* const* outputs);
 mlc_status mlc_device_run_timed(mlc_session* session, const void* const* inputs,

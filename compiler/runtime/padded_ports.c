@@ -62,7 +62,13 @@ mlc_status mlc_ports_create(mlc_session* session) {
   }
   for (int32_t i = 0; i < inputs; ++i) session->filled[i] = mlc_ports_most_bytes(image, 0, i);
   mlc_ports_resize(session);
-  const mlc_status status = AllocateCopies(session, 0, inputs);
+  return MLC_OK;
+}
+
+mlc_status mlc_ports_create_copies(mlc_session* session) {
+  const mlc_image* image = session->model->image;
+  if (!TakesRanges(image)) return MLC_OK;
+  const mlc_status status = AllocateCopies(session, 0, mlc_given_inputs(image));
   return status == MLC_OK ? AllocateCopies(session, 1, image->output_count) : status;
 }
 
@@ -156,8 +162,7 @@ static void Crop(const int64_t* of, const int64_t* in, int32_t rank, int64_t byt
   }
 }
 
-/* Whether the elements of `port` are the first ones of `plan` in memory. */
-static int IsPrefix(const mlc_port* port, const mlc_port* plan) {
+int mlc_ports_are_first(const mlc_port* port, const mlc_port* plan) {
   int32_t a = 0;
   while (a < port->rank && plan->dims[a] == 1) ++a;
   for (++a; a < port->rank; ++a) {
@@ -171,19 +176,20 @@ void mlc_ports_fill(mlc_session* session, int32_t index) {
   if (session->filled != NULL && session->filled[index] < bytes) session->filled[index] = bytes;
 }
 
-void mlc_ports_pad(mlc_session* session, int32_t index, const void* from, void* to) {
+int64_t mlc_ports_pad(mlc_session* session, int32_t index, const void* from, void* to) {
   const mlc_port* plan = &session->image->inputs[index];
   const mlc_port* port = mlc_session_input(session, index);
-  if (!IsPrefix(port, plan)) {
+  if (!mlc_ports_are_first(port, plan)) {
     mlc_ports_fill(session, index);
     Pad(port->dims, plan->dims, port->rank, ElementBytes(plan), from, to);
-    return;
+    return plan->bytes;
   }
   int64_t* filled = &session->filled[index];
   const int64_t end = *filled < plan->bytes ? *filled : plan->bytes;
   memcpy(to, from, (size_t)port->bytes);
   if (end > port->bytes) memset((char*)to + port->bytes, 0, (size_t)(end - port->bytes));
   if (*filled <= plan->bytes) *filled = port->bytes;
+  return end > port->bytes ? end : port->bytes;
 }
 
 void mlc_ports_crop(const mlc_port* port, const mlc_port* plan, const void* from, void* to) {

@@ -70,6 +70,17 @@ static void BindPorts(mlc_session* session) {
   }
 }
 
+/* Follows a change of the session's plan. */
+static void TakePlan(mlc_session* session) {
+  const mlc_image* image = session->model->image;
+  session->step_buffers = session->buffers;
+  for (int32_t p = 0; p < session->plan; ++p) {
+    session->step_buffers += mlc_plan(image, p)->operand_count;
+  }
+  mlc_counted_reset(session);
+  mlc_bounds_resize(session);
+}
+
 static mlc_status AllocateMemory(mlc_session* session) {
   const int64_t bytes = MemoryBytes(session->model->image, session->threads);
   session->memory_bytes = bytes > 0 ? (size_t)bytes : kAlignment;
@@ -127,6 +138,8 @@ mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_
   created->model = model;
   created->image = model->image;
   created->threads = threads;
+  created->take_plan = TakePlan;
+  created->run = mlc_runtime_run;
   if (model->image->sizes != NULL) {
     const mlc_sizes_api* sizes = &model->image->sizes->api;
     memcpy(created->sizes, sizes->sizes, (size_t)sizes->dim_count * sizeof(int64_t));
@@ -134,6 +147,7 @@ mlc_status mlc_runtime_create_session(const mlc_model* model, const mlc_session_
   mlc_status status = AllocateMemory(created);
   if (status == MLC_OK) status = AllocateTables(created);
   if (status == MLC_OK) status = mlc_ports_create(created);
+  if (status == MLC_OK) status = mlc_ports_create_copies(created);
   if (status == MLC_OK) status = mlc_counted_create(created);
   if (status == MLC_OK) {
     created->pool = mlc_pool_create(threads, 0);

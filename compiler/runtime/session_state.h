@@ -1,4 +1,6 @@
-/* What a session on a CPU holds, and the plans of its library. Internal to the runtime. C11. */
+/* What a session on a CPU holds, and the plans of its library. A session on a GPU begins with the
+   same struct, of which it uses what sizes.c and padded_ports.c do. Internal to the runtime. C11.
+ */
 #ifndef MLC_COMPILER_RUNTIME_SESSION_STATE_H_
 #define MLC_COMPILER_RUNTIME_SESSION_STATE_H_
 
@@ -11,6 +13,10 @@
 struct mlc_session {
   const mlc_model* model;
   const mlc_image* image; /* at the session's sizes */
+  int32_t plan;           /* whose image it is */
+  /* Of the kind of device: follows a change of `plan`, and runs on host buffers. */
+  void (*take_plan)(mlc_session* session);
+  mlc_status (*run)(mlc_session* session, const void* const* inputs, void* const* outputs);
   mlc_pool* pool;
   int32_t threads;
   char* memory; /* arena, then shared scratch, then thread scratch */

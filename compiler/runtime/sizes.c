@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/runtime/counted_ports.h"
 #include "compiler/runtime/padded_ports.h"
-#include "compiler/runtime/row_bounds.h"
 #include "compiler/runtime/session_state.h"
 
 /* `status`, with a line about it. */
@@ -76,14 +74,11 @@ static mlc_status NoPlan(mlc_session* session, const int64_t* sizes) {
 
 static void TakePlan(mlc_session* session, int32_t plan, const int64_t* sizes) {
   const mlc_image* image = session->model->image;
-  void** buffers = session->buffers;
-  for (int32_t p = 0; p < plan; ++p) buffers += mlc_plan(image, p)->operand_count;
   session->image = mlc_plan(image, plan);
-  session->step_buffers = buffers;
+  session->plan = plan;
   memcpy(session->sizes, sizes, (size_t)image->sizes->api.dim_count * sizeof(int64_t));
   mlc_ports_resize(session);
-  mlc_counted_reset(session);
-  mlc_bounds_resize(session);
+  session->take_plan(session);
 }
 
 /* Whether the plan of the row runs the sizes, each of which the library has. */
@@ -248,7 +243,7 @@ mlc_status mlc_runtime_run_tensors(mlc_session* session, const mlc_tensor* input
   for (int32_t i = 0; i < input_count; ++i) session->given_inputs[i] = inputs[i].data;
   const int32_t output_count = mlc_given_outputs(session->image);
   for (int32_t i = 0; i < output_count; ++i) session->given_outputs[i] = outputs[i].data;
-  status = mlc_runtime_run(session, session->given_inputs, session->given_outputs);
+  status = session->run(session, session->given_inputs, session->given_outputs);
   for (int32_t i = 0; i < output_count; ++i) outputs[i].dims = mlc_runtime_result(session, i)->dims;
   return status;
 }

@@ -9,7 +9,9 @@
 
    A session has sizes: those of the first row of `sizes` when it is created, later those of the
    last set_sizes or run_tensors. run, run_timed and run_profiled work on buffers of these sizes.
-   To change sizes allocates nothing: the memory of a session is that of the largest plan.
+   To change sizes allocates nothing: the memory of a session is that of the largest plan. On a GPU
+   the first run of a plan makes its graph; run_tensors takes host buffers, and run_device buffers
+   of the session's sizes.
 
    Thread safety, ownership: as mlc_model.h says. Errors: statuses; MLC_UNSUPPORTED_SIZE for sizes
    that the library does not have. session_error then says which sizes there are, and the session
