@@ -97,28 +97,56 @@ int64_t MostCounterBytes(std::span<const TaskKernel* const> kernels) {
 // What all images of a library share.
 struct Shared {
   const graph::Program& program;
-  const Plan& plan;
+  std::span<const Plan> plans;
   const WeightsPlan& weights;
   const target::Target& target;
-  mlc_device_image image;  // with their facts
-  int64_t step_kernels_at;
+  std::span<const mlc_image> bases;      // by plan
+  mlc_device_image image;                // with their facts
+  std::vector<int64_t> step_kernels_at;  // by plan
 };
 
-Result<ImageTable> AddImage(ImageBuilder& builder, const Shared& shared,
-                            std::span<const TaskKernel* const> kernels, Code code,
-                            int64_t upload_bytes) {
-  ImageTable table;
-  mlc_device_image image = shared.image;
-  table.steps_at = AddSteps(builder, shared.program, shared.plan, kernels, shared.weights, NeedsOf,
-                            {}, image.base);
+// Which kernel each step of a plan runs.
+int64_t AddStepKernels(ImageBuilder& builder, const graph::Program& program, const Plan& plan) {
+  std::vector<int32_t> kernels;
+  for (int s = 0; s < plan.step_count; ++s) {
+    kernels.push_back(program.steps[static_cast<size_t>(plan.first_step + s)].task);
+  }
+  // Tables hold pointers: each begins at a multiple of 8 bytes.
+  if (kernels.size() % 2 != 0) kernels.push_back(0);
+  return builder.AddTable(kernels);
+}
+
+// One image for each plan. They share the code, and their needs of memory are the largest.
+Result<std::vector<ImageTable>> AddImages(ImageBuilder& builder, const Shared& shared,
+                                          std::span<const TaskKernel* const> kernels, Code code,
+                                          int64_t upload_bytes) {
+  std::vector<ImageTable> tables;
+  std::vector<mlc_device_image> images;
+  int64_t arena_bytes = 0, workspace_bytes = 0;
+  for (size_t p = 0; p < shared.plans.size(); ++p) {
+    mlc_device_image& image = images.emplace_back(shared.image);
+    image.base = shared.bases[p];
+    const int64_t steps_at = AddSteps(builder, shared.program, shared.plans[p], kernels,
+                                      shared.weights, NeedsOf, {}, image.base);
+    tables.push_back({p, steps_at, 0});
+    arena_bytes = std::max(arena_bytes, image.base.arena_bytes);
+    workspace_bytes = std::max(workspace_bytes, image.base.workspace_bytes);
+  }
   const int64_t kernels_at = MLC_TRY(AddKernels(builder, kernels, shared.target, code));
-  image.counter_bytes = MostCounterBytes(kernels);
-  image.upload_bytes = upload_bytes;
-  table.image_at = builder.AddTable(std::vector<mlc_device_image>{image});
-  const auto member = [&](size_t offset) { return table.image_at + static_cast<int64_t>(offset); };
-  builder.PointToTable(member(offsetof(mlc_device_image, kernels)), kernels_at);
-  builder.PointToTable(member(offsetof(mlc_device_image, step_kernels)), shared.step_kernels_at);
-  return table;
+  for (size_t p = 0; p < images.size(); ++p) {
+    images[p].base.arena_bytes = arena_bytes;
+    images[p].base.workspace_bytes = workspace_bytes;
+    images[p].counter_bytes = MostCounterBytes(kernels);
+    images[p].upload_bytes = upload_bytes;
+    tables[p].image_at = builder.AddTable(std::vector<mlc_device_image>{images[p]});
+    const auto member = [&](size_t offset) {
+      return tables[p].image_at + static_cast<int64_t>(offset);
+    };
+    builder.PointToTable(member(offsetof(mlc_device_image, kernels)), kernels_at);
+    builder.PointToTable(member(offsetof(mlc_device_image, step_kernels)),
+                         shared.step_kernels_at[p]);
+  }
+  return tables;
 }
 
 }  // namespace
@@ -132,25 +160,24 @@ Result<std::vector<ImageTable>> AddDeviceTables(
   const bool portable = std::none_of(newer.begin(), newer.end(), [](const TaskKernel* kernel) {
     return kernel->portable_path.empty();
   });
-  std::vector<int32_t> step_kernels;
-  for (const graph::Step& step : program.steps) step_kernels.push_back(step.task);
-  // Tables hold pointers: each begins at a multiple of 8 bytes.
-  if (step_kernels.size() % 2 != 0) step_kernels.push_back(0);
-  Shared shared{program, plans.front(), weights, target, {}, builder.AddTable(step_kernels)};
-  shared.image.base = bases.front();
+  Shared shared{program, plans, weights, target, bases, {}, {}};
+  for (const Plan& plan : plans) {
+    shared.step_kernels_at.push_back(AddStepKernels(builder, program, plan));
+  }
   shared.image.kernel_count = static_cast<int32_t>(own.size());
   shared.image.compute = target.gpu().compute;
   shared.image.arch_specific = target.gpu().arch_specific ? 1 : 0;
   shared.image.portable_compute = portable ? target.gpu().compute : 0;
   // With a substitute, newer devices have tables of their own.
   const bool apart = portable && own != newer;
-  std::vector<ImageTable> tables = {MLC_TRY(AddImage(
-      builder, shared, own, {.binaries = true, .texts = portable && !apart}, weights.own_bytes))};
+  std::vector<ImageTable> tables = MLC_TRY(AddImages(
+      builder, shared, own, {.binaries = true, .texts = portable && !apart}, weights.own_bytes));
   if (!apart) return tables;
-  tables.push_back(
-      MLC_TRY(AddImage(builder, shared, newer, {.binaries = false, .texts = true}, weights.bytes)));
+  const std::vector<ImageTable> others =
+      MLC_TRY(AddImages(builder, shared, newer, {.binaries = false, .texts = true}, weights.bytes));
   builder.PointToTable(tables[0].image_at + static_cast<int64_t>(offsetof(mlc_device_image, newer)),
-                       tables[1].image_at);
+                       others[0].image_at);
+  tables.insert(tables.end(), others.begin(), others.end());
   return tables;
 }
 

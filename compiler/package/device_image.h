@@ -16,9 +16,9 @@
 
 namespace mlc::package {
 
-// `bases`: what CPUs have too, of the one plan; completed here. The first image is that of the
-// target; a second one is what newer devices run, where they cannot run all of its kernels.
-// REQUIRES: CompileKernels() has run.
+// `bases`: what CPUs have too, one a plan; completed here. The first images are those of the
+// target, by plan; as many more are what newer devices run, where they cannot run all of its
+// kernels. REQUIRES: CompileKernels() has run.
 Result<std::vector<ImageTable>> AddDeviceTables(
     ImageBuilder& builder, const graph::Program& program, std::span<const Plan> plans,
     std::span<const TaskKernel> kernels, const WeightsPlan& weights, const target::Target& target,

@@ -51,7 +51,7 @@ constexpr ApiMember kApiMembers[] = {
      "mlc_runtime_in_place_input"},
     {offsetof(mlc_model_api, read_cache), "mlc_runtime_read_cache", "mlc_device_read_cache"},
     {offsetof(mlc_model_api, write_cache), "mlc_runtime_write_cache", "mlc_device_write_cache"},
-    {offsetof(mlc_model_api, result), "mlc_runtime_result", "mlc_device_result"},
+    {offsetof(mlc_model_api, result), "mlc_runtime_result", "mlc_runtime_result"},
 };
 
 // Everything of the image that CPUs and GPUs share.
@@ -123,9 +123,14 @@ Status WriteImage(const graph::Program& program, const Plans& plans,
   }
   const std::vector<ImageTable> tables =
       MLC_TRY(packaging.add_tables(builder, program, plans.plans, kernels, weights, target, bases));
-  std::optional<int64_t> sizes_at;
-  if (plans.has_sizes()) sizes_at = AddSizeTable(builder, plans, tables);
-  for (const ImageTable& table : tables) {
+  // Newer devices have a table of their own images.
+  std::vector<int64_t> sizes_at;
+  for (size_t first = 0; plans.has_sizes() && first < tables.size(); first += bases.size()) {
+    sizes_at.push_back(
+        AddSizeTable(builder, plans, std::span(tables).subspan(first, bases.size())));
+  }
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const ImageTable& table = tables[i];
     const auto member = [&](size_t offset) {
       return table.image_at + static_cast<int64_t>(offset);
     };
@@ -135,12 +140,16 @@ Status WriteImage(const graph::Program& program, const Plans& plans,
     if (counted[table.plan]) {
       builder.PointToText(member(offsetof(mlc_image, counted)), *counted[table.plan]);
     }
-    if (sizes_at) builder.PointToTable(member(offsetof(mlc_image, sizes)), *sizes_at);
+    if (!sizes_at.empty()) {
+      builder.PointToTable(member(offsetof(mlc_image, sizes)), sizes_at[i / bases.size()]);
+    }
     if (options.embed_weights) {
       builder.PointTo(member(offsetof(mlc_image, weights)), WeightsSymbol(options.name));
     }
   }
-  const int64_t table_at = AddApi(builder, packaging.has_device_code, tables[0].image_at, sizes_at);
+  const int64_t table_at =
+      AddApi(builder, packaging.has_device_code, tables[0].image_at,
+             sizes_at.empty() ? std::nullopt : std::optional(sizes_at.front()));
   const int section = builder.Finish();
   object.Define(options.name + "_model", section, table_at, sizeof(mlc_table), false);
   if (options.entry) object.Define(MLC_MODEL_ENTRY, section, table_at, sizeof(mlc_table), false);
