@@ -88,11 +88,22 @@ Status SetInputs(ModelLibrary& library, const Options& options, const Dims& size
   return library.SetInputs(MLC_TRY(ReadTensors(options.inputs, "input")));
 }
 
+bool HaveSameInputs(const ModelLibrary& a, const ModelLibrary& b) {
+  return std::ranges::equal(a.inputs(), b.inputs(), [](const mlc_port* x, const mlc_port* y) {
+    return x->dtype == y->dtype &&
+           std::equal(x->dims, x->dims + x->rank, y->dims, y->dims + y->rank);
+  });
+}
+
 Result<std::unique_ptr<ModelLibrary>> OpenBeside(const ModelLibrary& first, const Options& options,
                                                  const std::string& directory) {
   std::unique_ptr<ModelLibrary> library =
       MLC_TRY(ModelLibrary::Open(directory, first.threads(), options.device));
-  MLC_TRY(SetInputs(*library, options, first.sizes_now()));
+  // A library of one size may lie beside one of several, at that size.
+  MLC_TRY(SetInputs(*library, options, library->dims().empty() ? Dims() : first.sizes_now()));
+  if (!HaveSameInputs(first, *library)) {
+    return InvalidArgument("its inputs have other shapes or types");
+  }
   MLC_TRY(library->Run());
   return library;
 }
