@@ -16,6 +16,7 @@
 #include "compiler/runtime/model.h"
 #include "compiler/schedule/space/family.h"
 #include "tests/e2e/library/small_models.h"
+#include "tests/gpu/on_device.h"
 
 namespace mlc::testing {
 namespace {
@@ -32,31 +33,6 @@ struct Case {
   double error;                  // over the largest magnitude
   bool clusters = false;         // where a contraction has them
   const char* family = nullptr;  // that tasks take where they can
-};
-
-// Memory of the GPU, through the driver.
-class OnDevice {
- public:
-  OnDevice(const mlc_cuda& cuda, int64_t bytes) : cuda_(cuda), bytes_(static_cast<size_t>(bytes)) {
-    EXPECT_EQ(cuda_.mem_alloc(&address_, bytes_), 0);
-  }
-  ~OnDevice() { (void)cuda_.mem_free(address_); }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-  void* pointer() const { return reinterpret_cast<void*>(address_); }
-  void Send(const void* from) {
-    EXPECT_EQ(cuda_.memcpy_htod_async(address_, from, bytes_, nullptr), 0);
-    EXPECT_EQ(cuda_.ctx_synchronize(), 0);
-  }
-  void Fetch(void* to) {
-    EXPECT_EQ(cuda_.memcpy_dtoh_async(to, address_, bytes_, nullptr), 0);
-    EXPECT_EQ(cuda_.ctx_synchronize(), 0);
-  }
-
- private:
-  const mlc_cuda& cuda_;
-  mlc_cu_ptr address_ = 0;
-  size_t bytes_;
 };
 
 class GpuLibrary : public ::testing::TestWithParam<Case> {
