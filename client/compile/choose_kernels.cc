@@ -118,6 +118,13 @@ Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
   return choices;
 }
 
+Result<std::optional<schedule::Config>> DefaultSubstitute(const schedule::Config& config,
+                                                          const graph::Workload& workload,
+                                                          const target::Target& target) {
+  return SubstituteFor(config, workload, target,
+                       {nullptr, Transfer::kIgnore, UserKernels::kIgnore});
+}
+
 Result<std::vector<package::Choice>> ChooseFromLock(const graph::Program& program,
                                                     const target::Target& target,
                                                     const package::LockFile& lock,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ Result<std::vector<package::Choice>> ChooseFrom(const graph::Program& program,
                                                 const target::Target& target, KernelSource* source,
                                                 Transfer transfer,
                                                 UserKernels user_kernels = UserKernels::kUse);
+
+// The default substitute of a config, if newer GPUs cannot run it.
+Result<std::optional<schedule::Config>> DefaultSubstitute(const schedule::Config& config,
+                                                          const graph::Workload& workload,
+                                                          const target::Target& target);
 
 // Takes exactly the configs that the lock file pins; if it lacks a substitute, the default is
 // taken. NOT_FOUND if it lacks a task; FAILED_PRECONDITION if it is for another target class, or

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -20,6 +21,9 @@ namespace mlc::client {
 // What a shared layout may cost: of measured times, and of the analytic model's.
 inline constexpr double kMostSlowerMeasured = 1.03;
 inline constexpr double kMostSlowerEstimated = 1.1;
+// For GPUs, whose classes of a range have kernels of their own: of weights with two layouts, for
+// many rows and for few.
+inline constexpr double kMostSlowerThird = 1.25;
 
 class SharedLayouts {
  public:
@@ -37,9 +41,23 @@ class SharedLayouts {
     Digest constant;
     Digest layout;
   };
-  std::vector<Packed> PackedBy(const schedule::Config& config, size_t task) const;
-  bool Fits(const schedule::Config& config, size_t task) const;
+  // A task, on the target or on the devices that run a substitute.
+  struct Place {
+    size_t task;
+    const target::Target& target;
+  };
+  std::vector<Packed> PackedBy(const schedule::Config& config, const Place& place) const;
+  bool Fits(const schedule::Config& config, const Place& place) const;
+  // Configs that may have a layout that is there, as those of earlier sizes.
+  std::vector<schedule::Config> Similar(const std::vector<Packed>& packed,
+                                        const Place& place) const;
+  double MostSlower(const std::vector<Packed>& packed) const;
+  // Instead of `config`, the one of the least estimate with layouts that are there.
+  std::optional<schedule::Config> Estimated(const schedule::Config& config,
+                                            const Place& place) const;
+  void Remember(const schedule::Config& config, const Place& place);
   Status ShareTask(size_t task, package::Choice& choice);
+  Status ShareSubstitute(size_t task, bool changed, package::Choice& choice);
   Status ShareMeasured(size_t task, package::Choice& choice);
   void ShareEstimated(size_t task, package::Choice& choice) const;
 

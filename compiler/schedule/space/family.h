@@ -92,6 +92,9 @@ class Problem {
   virtual KernelFacts Facts(const Config& config) const = 0;
   // A good config without any search: what a build without a log uses.
   virtual Config Default() const = 0;
+  // The default among the points of a part of the space; it may be illegal if none is legal.
+  // Families without layout_knobs() do not look at the part.
+  virtual Config DefaultIn(const Space&) const { return Default(); }
   // REQUIRES Check() == kNone; an error is a bug of the family and names it.
   virtual Result<LoweredKernel> Lower(const Config& config) const = 0;
   // The same, to be limited (ir::LimitLoops): runs for a part of the rows do little beyond them. If
@@ -104,6 +107,9 @@ class Family {
   virtual ~Family() = default;
   virtual std::string_view name() const = 0;
   virtual int version() const = 0;
+  // The knobs that alone decide, for given columns, how a kernel has its constants prepared, so
+  // that kernels for other rows can read them. Empty: not known.
+  virtual std::vector<std::string_view> layout_knobs() const { return {}; }
   // True if the family has at least one kernel for the workload on the target.
   virtual bool Accepts(const graph::Workload& workload, const target::Target& target) const = 0;
   // Never null if Accepts(); null if the workload is not of the family's kind.

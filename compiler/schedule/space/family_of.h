@@ -31,6 +31,10 @@ class FamilyOf : public Family {
                             const target::Target& target, const Config& config) const = 0;
   virtual Config Default(const graph::Workload& workload, const P& problem,
                          const target::Target& target) const = 0;
+  virtual Config DefaultIn(const graph::Workload& workload, const P& problem,
+                           const target::Target& target, const Space&) const {
+    return Default(workload, problem, target);
+  }
   virtual Result<LoweredKernel> Lower(const graph::Workload& workload, const P& problem,
                                       const target::Target& target, const Config& config) const = 0;
   virtual Result<LoweredKernel> LowerForRows(const graph::Workload& workload, const P& problem,
@@ -53,6 +57,9 @@ class FamilyOf : public Family {
       return family_.Facts(workload_, problem_, target_, config);
     }
     Config Default() const override { return family_.Default(workload_, problem_, target_); }
+    Config DefaultIn(const Space& part) const override {
+      return family_.DefaultIn(workload_, problem_, target_, part);
+    }
     Result<LoweredKernel> Lower(const Config& config) const override {
       return family_.Lower(workload_, problem_, target_, config);
     }

@@ -66,6 +66,11 @@ KernelFacts SimtContractionFamily::Facts(const graph::Workload& workload, const 
 
 Config SimtContractionFamily::Default(const graph::Workload& workload, const GpuContraction& g,
                                       const target::Target& target) const {
+  return DefaultIn(workload, g, target, MakeSpace(workload, g, target));
+}
+
+Config SimtContractionFamily::DefaultIn(const graph::Workload&, const GpuContraction& g,
+                                        const target::Target& target, const Space& part) const {
   const auto cycles = [&](const Config& config) -> std::optional<double> {
     if (SplitOf(config["split"]).cluster) return std::nullopt;
     const SimtPlan plan = MakeSimtPlan(g, config);
@@ -74,7 +79,7 @@ Config SimtContractionFamily::Default(const graph::Workload& workload, const Gpu
     const int left = gpu::RegistersLeft(plan.threads(), BlocksAtOnce(g, target, plan));
     return SimtCycles(g, target, plan) * (plan.registers() > left ? 1e6 : 1);
   };
-  return gpu::Cheapest(MakeSpace(workload, g, target), cycles);
+  return gpu::Cheapest(part, cycles);
 }
 
 Result<LoweredKernel> SimtContractionFamily::Lower(const graph::Workload& workload,

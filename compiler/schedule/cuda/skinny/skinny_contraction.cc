@@ -165,6 +165,11 @@ KernelFacts SkinnyContractionFamily::Facts(const graph::Workload& workload, cons
 
 Config SkinnyContractionFamily::Default(const graph::Workload& workload, const GpuContraction& g,
                                         const target::Target& target) const {
+  return DefaultIn(workload, g, target, MakeSpace(workload, g, target));
+}
+
+Config SkinnyContractionFamily::DefaultIn(const graph::Workload&, const GpuContraction& g,
+                                          const target::Target& target, const Space& part) const {
   const auto cycles = [&](const Config& config) -> std::optional<double> {
     const SkinnyPlan plan = MakeSkinnyPlan(g, config);
     if (plan.cluster || CheckSkinnyPlan(g, target, plan) != RejectReason::kNone)
@@ -173,7 +178,7 @@ Config SkinnyContractionFamily::Default(const graph::Workload& workload, const G
     if (SizeOf(g.p.row_dtype) == 4 && plan.warps > 8) return std::nullopt;
     return Cycles(g, target, plan);
   };
-  return gpu::Cheapest(MakeSpace(workload, g, target), cycles);
+  return gpu::Cheapest(part, cycles);
 }
 
 Result<LoweredKernel> SkinnyContractionFamily::Lower(const graph::Workload& workload,

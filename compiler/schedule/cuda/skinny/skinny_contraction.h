@@ -17,6 +17,7 @@ class SkinnyContractionFamily final : public FamilyOf<GpuContraction> {
  public:
   std::string_view name() const override { return "skinny_contraction"; }
   int version() const override { return 2; }
+  std::vector<std::string_view> layout_knobs() const override { return {"warps", "columns"}; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 
  protected:
@@ -30,6 +31,8 @@ class SkinnyContractionFamily final : public FamilyOf<GpuContraction> {
                     const target::Target& target, const Config& config) const override;
   Config Default(const graph::Workload& workload, const GpuContraction& problem,
                  const target::Target& target) const override;
+  Config DefaultIn(const graph::Workload& workload, const GpuContraction& problem,
+                   const target::Target& target, const Space& part) const override;
   Result<LoweredKernel> Lower(const graph::Workload& workload, const GpuContraction& problem,
                               const target::Target& target, const Config& config) const override;
 };

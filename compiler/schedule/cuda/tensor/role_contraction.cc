@@ -105,12 +105,18 @@ KernelFacts RoleContractionFamily::Facts(const graph::Workload& workload,
 
 Config RoleContractionFamily::Default(const graph::Workload& workload, const RoleProblem& problem,
                                       const target::Target& target) const {
+  return DefaultIn(workload, problem, target, MakeSpace(workload, problem, target));
+}
+
+Config RoleContractionFamily::DefaultIn(const graph::Workload&, const RoleProblem& problem,
+                                        const target::Target& target, const Space& part) const {
   // Clusters make up for their barriers in few products (docs/benchmarks/gpu-wgmma.md), tiles of
   // odd widths for their narrow results, and the estimate does not say in which: only a search,
   // which measures, takes them.
-  Space space = MakeSpace(workload, problem, target);
+  Space space = part;
   space.knobs.back().domain = {1};
-  std::erase_if(space.knobs[1].domain, [](int64_t columns) { return columns % 32 != 0; });
+  std::vector<int64_t>& widths = space.knobs[1].domain;
+  if (widths.size() > 1) std::erase_if(widths, [](int64_t n) { return n % 32 != 0; });
   return gpu::Cheapest(space, [&](const Config& config) -> std::optional<double> {
     const RolePlan plan = MakeRolePlan(problem, target, config);
     if (CheckRolePlan(problem, target, plan) != RejectReason::kNone) {

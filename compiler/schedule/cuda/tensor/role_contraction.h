@@ -29,6 +29,7 @@ class RoleContractionFamily final : public FamilyOf<RoleProblem> {
  public:
   std::string_view name() const override { return "role_contraction"; }
   int version() const override { return 4; }
+  std::vector<std::string_view> layout_knobs() const override { return {"bn"}; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 
  protected:
@@ -42,6 +43,8 @@ class RoleContractionFamily final : public FamilyOf<RoleProblem> {
                     const target::Target& target, const Config& config) const override;
   Config Default(const graph::Workload& workload, const RoleProblem& problem,
                  const target::Target& target) const override;
+  Config DefaultIn(const graph::Workload& workload, const RoleProblem& problem,
+                   const target::Target& target, const Space& part) const override;
   Result<LoweredKernel> Lower(const graph::Workload& workload, const RoleProblem& problem,
                               const target::Target& target, const Config& config) const override;
 };

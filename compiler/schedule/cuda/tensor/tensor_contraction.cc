@@ -110,13 +110,17 @@ KernelFacts TensorContractionFamily::Facts(const graph::Workload& workload, cons
 
 Config TensorContractionFamily::Default(const graph::Workload& workload, const GpuContraction& g,
                                         const target::Target& target) const {
-  const Space space = MakeSpace(workload, g, target);
-  Config config = space.At(0);
+  return DefaultIn(workload, g, target, MakeSpace(workload, g, target));
+}
+
+Config TensorContractionFamily::DefaultIn(const graph::Workload&, const GpuContraction& g,
+                                          const target::Target& target, const Space& part) const {
+  Config config = part.At(0);
   Config best = config;
   double least = 1e300;
   constexpr double kLastResort = 1e6;  // times as slow
   const auto try_each = [&](const char* knob, const auto& then) {
-    for (int64_t value : DomainOf(space, knob)) {
+    for (int64_t value : DomainOf(part, knob)) {
       SetKnob(config, knob, value);
       then();
     }
@@ -130,7 +134,7 @@ Config TensorContractionFamily::Default(const graph::Workload& workload, const G
     const double cycles = doubtful * TensorCycles(g, target, plan);
     if (cycles >= least) return;
     least = cycles;
-    best = Make(space, plan);
+    best = Make(part, plan);
   };
   const auto with_warps = [&] {
     // Whatever else is chosen, these must fit.

@@ -75,14 +75,18 @@ KernelFacts WarpgroupContractionFamily::Facts(const graph::Workload& workload,
 
 Config WarpgroupContractionFamily::Default(const graph::Workload& workload, const GpuContraction& g,
                                            const target::Target& target) const {
-  return gpu::Cheapest(MakeSpace(workload, g, target),
-                       [&](const Config& config) -> std::optional<double> {
-                         if (config["raster"] != 0) return std::nullopt;
-                         const TensorPlan plan = MakeWarpgroupPlan(g, config);
-                         if (CheckWarpgroupPlan(g, target, plan) != RejectReason::kNone)
-                           return std::nullopt;
-                         return TensorCycles(g, target, plan);
-                       });
+  return DefaultIn(workload, g, target, MakeSpace(workload, g, target));
+}
+
+Config WarpgroupContractionFamily::DefaultIn(const graph::Workload&, const GpuContraction& g,
+                                             const target::Target& target,
+                                             const Space& part) const {
+  return gpu::Cheapest(part, [&](const Config& config) -> std::optional<double> {
+    if (config["raster"] != 0) return std::nullopt;
+    const TensorPlan plan = MakeWarpgroupPlan(g, config);
+    if (CheckWarpgroupPlan(g, target, plan) != RejectReason::kNone) return std::nullopt;
+    return TensorCycles(g, target, plan);
+  });
 }
 
 Result<LoweredKernel> WarpgroupContractionFamily::Lower(const graph::Workload& workload,

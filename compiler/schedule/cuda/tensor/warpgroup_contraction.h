@@ -20,6 +20,7 @@ class WarpgroupContractionFamily final : public FamilyOf<GpuContraction> {
  public:
   std::string_view name() const override { return "warpgroup_contraction"; }
   int version() const override { return 1; }
+  std::vector<std::string_view> layout_knobs() const override { return {"bn"}; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 
  protected:
@@ -33,6 +34,8 @@ class WarpgroupContractionFamily final : public FamilyOf<GpuContraction> {
                     const target::Target& target, const Config& config) const override;
   Config Default(const graph::Workload& workload, const GpuContraction& problem,
                  const target::Target& target) const override;
+  Config DefaultIn(const graph::Workload& workload, const GpuContraction& problem,
+                   const target::Target& target, const Space& part) const override;
   Result<LoweredKernel> Lower(const graph::Workload& workload, const GpuContraction& problem,
                               const target::Target& target, const Config& config) const override;
 };

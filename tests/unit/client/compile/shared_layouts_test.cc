@@ -3,11 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "client/compile/choose_kernels.h"
 #include "compiler/front/front.h"
+#include "compiler/graph/passes/rewrite.h"
+#include "compiler/graph/tensor_io.h"
 #include "compiler/package/plans.h"
 #include "compiler/package/task_kernel.h"
 #include "compiler/package/weights.h"
+#include "compiler/schedule/space/check_config.h"
+#include "compiler/schedule/space/family.h"
 #include "db/tuning_log.h"
 #include "tests/e2e/library/small_models.h"
 #include "tests/support/db/memory_log.h"
@@ -95,6 +102,55 @@ TEST_F(SharedLayoutsTest, MeasuredConfigsGiveWayToAboutAsFastOnesOnly) {
     EXPECT_EQ(taken, shared_ns < 103) << shared_ns;
     EXPECT_EQ(Copies(first, tuned), taken ? 1u : 2u);
   }
+}
+
+// A product of 768 columns by a matrix of 768 x 3072.
+graph::Graph WideProduct(int64_t rows) {
+  graph::Graph graph;
+  const graph::ValueId x = graph.Input({DType::kF32, {rows, 768}, {}}, "x");
+  const std::vector<double> zeros(size_t{768} * 3072);
+  graph::Value product;
+  product.op = graph::Op::kMatMul;
+  product.operands = {x, graph.Constant(graph::WriteDoubles(DType::kF32, {768, 3072}, zeros))};
+  graph.outputs() = {graph::AddNode(graph, std::move(product))};
+  graph.output_names() = {"y"};
+  return graph;
+}
+
+// Kernels for GPUs are the defaults with a layout that is there, and newer GPUs run all of them.
+TEST(SharedLayoutsOfGpus, FewerLayoutsServeAllSizesAndNewerGpusRunThem) {
+  const target::Target target = *target::Target::Parse(
+      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560");
+  const target::Target newer = target::NewerDevices(target)[0];
+  SharedLayouts layouts(target, nullptr);
+  std::set<std::string> packings, own;
+  const auto add = [&](const graph::Workload& workload, const schedule::Config& config,
+                       std::set<std::string>& to) {
+    const auto lowered = schedule::LowerConfig(workload, target, config);
+    ASSERT_TRUE(lowered.ok()) << lowered.status().message();
+    for (const auto& one : lowered->preparations) to.insert(one.kernel.ToText());
+  };
+  front::FrontOptions options;
+  options.precision = graph::Precision::kFp16;
+  for (const int64_t rows : {512, 384, 256, 128, 96, 64, 32}) {
+    const graph::Graph graph = WideProduct(rows);
+    const auto program = front::BuildProgram(graph, options);
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    auto choices = ChooseFrom(*program, target, nullptr, Transfer::kIgnore);
+    ASSERT_TRUE(choices.ok()) << choices.status().message();
+    for (size_t i = 0; i < choices->size(); ++i) {
+      add(program->tasks[i].workload, (*choices)[i].config, own);
+    }
+    ASSERT_TRUE(layouts.Share(*program, *choices).ok());
+    for (size_t i = 0; i < choices->size(); ++i) {
+      const package::Choice& choice = (*choices)[i];
+      const graph::Workload& workload = program->tasks[i].workload;
+      add(workload, choice.config, packings);
+      const schedule::Config portable = choice.substitute.value_or(choice.config);
+      EXPECT_TRUE(schedule::CheckConfig(workload, newer, portable).ok()) << portable.ToText();
+    }
+  }
+  EXPECT_LT(packings.size(), own.size());
 }
 
 }  // namespace
