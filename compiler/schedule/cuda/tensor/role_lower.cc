@@ -310,6 +310,9 @@ void RoleLowering::Release(const ExprRef& stage, const ExprRef& when) {
 void RoleLowering::EmitTile(const ExprRef& round) {
   const ExprRef zero = ZeroOf(tensor_.sum_dtype(), 4);
   for (int i = 0; i < plan_.row_tiles() * plan_.column_tiles(); ++i) b_.Set(c_, Int(i), zero);
+  // Without a loop the compiler would set the zeros of a tile after the products of the one before
+  // have begun, and make them wait.
+  if (tensor_.split_steps == 1 && plan_.row_tiles() > 1) b_.WaitProducts(0);
   if (plan_.alternate) {
     // A wait sees one phase back: not before the other group's last step.
     const ExprRef turn = ir::FloorDiv(round, 2) + group_ + 1;
