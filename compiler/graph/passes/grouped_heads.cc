@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/graph/passes/joined_batches.h"
 #include "compiler/graph/passes/regroup.h"
 #include "compiler/graph/passes/rewrite.h"
 #include "compiler/graph/passes/simplify.h"
@@ -225,6 +226,7 @@ ValueId ZeroRows(Graph& graph, ValueId rows, ValueId x) {
 
 ValueId AddAttention(Graph& graph, Value attention) {
   if (const std::optional<ValueId> grouped = Grouped(graph, attention)) return *grouped;
+  if (const std::optional<ValueId> apart = AttentionOfBatches(graph, attention)) return *apart;
   return AddNode(graph, std::move(attention));
 }
 

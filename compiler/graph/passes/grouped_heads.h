@@ -9,7 +9,7 @@ namespace mlc::graph {
 // Adds an attention node, whose type need not be set, and returns its result of shape [batch,
 // heads, queries, width]. If keys and values are repeated for groups of heads, the node attends per
 // group: the queries of the heads of a group form the rows of one matrix or, for a single batch, a
-// group is a batch whose heads share their keys.
+// group is a batch whose heads share their keys. Batches that are joined to heads are taken apart.
 ValueId AddAttention(Graph& graph, Value attention);
 
 // select(rows, 0, x), where `x` is the result of AddAttention and `rows` has the shape [...,

@@ -42,18 +42,21 @@ bool ZeroesRows(const Rewriter& rewriter, const Graph& graph, const Value& node)
          rows.back() == 1;
 }
 
-// The result of attention of groups, of one batch, with its heads brought to the end: transposed
-// before groups are joined to heads, so that the result can be written in that order.
+// The result of attention of groups, of one batch, or of batches that were joined to heads, with
+// its heads brought to the end: transposed before it is joined, so that the result can be written
+// in that order.
 std::optional<ValueId> JoinedHeads(Graph& graph, const Value& node) {
-  if (node.op != Op::kTranspose || node.Ints("perm") != std::vector<int64_t>{0, 2, 1, 3}) {
-    return std::nullopt;
-  }
+  if (node.op != Op::kTranspose) return std::nullopt;
+  const std::vector<int64_t>& perm = node.Ints("perm");
+  const bool flat = perm == std::vector<int64_t>{1, 0, 2};
+  if (!flat && perm != std::vector<int64_t>{0, 2, 1, 3}) return std::nullopt;
   const Value& reshape = graph[node.operands[0]];
   if (reshape.op != Op::kReshape) return std::nullopt;
   const ValueId below = reshape.operands[0];
   const bool zeroed = IsScalarOp(graph, below, ScalarOp::kSelect);
   if (!IsOp(graph, zeroed ? graph[below].operands[2] : below, Op::kAttention)) return std::nullopt;
-  const std::vector<int64_t> in = graph[below].type.dims, out = reshape.type.dims;
+  std::vector<int64_t> in = graph[below].type.dims, out = reshape.type.dims;
+  if (flat) out.insert(out.begin(), 1);
   if (in.size() != 4 || out != std::vector<int64_t>{1, in[0] * in[1], in[2], in[3]}) {
     return std::nullopt;
   }

@@ -16,6 +16,8 @@ int64_t SizeOf(const Dims& dims) {
   return count;
 }
 
+}  // namespace
+
 int CountOf(const Graph& graph, Op op) {
   int count = 0;
   for (ValueId id = 0; id < graph.size(); ++id) count += graph[id].op == op ? 1 : 0;
@@ -36,8 +38,6 @@ void ExpectSame(const Net& net, const Graph& after, double tolerance) {
     ASSERT_NEAR(p[i], q[i], tolerance) << "element " << i;
   }
 }
-
-}  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Form& form) { return out << form.name; }
 

@@ -87,6 +87,10 @@ class Net {
   Rng rng_{11};
 };
 
+int CountOf(const Graph& graph, Op op);
+// The graph computes what the net does, on the net's sources.
+void ExpectSame(const Net& net, const Graph& after, double tolerance);
+
 struct Form {
   const char* name;
   ValueId (*build)(Net&);  // gives the result
