@@ -5,7 +5,6 @@
 namespace mlc::schedule {
 
 using ir::ExprRef;
-using ir::Int;
 
 namespace {
 

@@ -6,7 +6,6 @@
 namespace mlc::schedule {
 
 using ir::ExprRef;
-using ir::Int;
 
 namespace {
 
