@@ -15,7 +15,7 @@ namespace mlc::schedule {
 class FewBitsContractionFamily final : public FamilyOf<GpuContraction> {
  public:
   std::string_view name() const override { return "few_bits_contraction"; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 
  protected:
