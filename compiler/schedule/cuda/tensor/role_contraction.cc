@@ -12,7 +12,7 @@ namespace mlc::schedule {
 
 namespace {
 
-// Below, tiles are mostly padding, and steps too few to copy ahead.
+// Below, tiles and steps are mostly padding.
 constexpr int64_t kMinRows = 48;
 constexpr int64_t kMinColumns = 32;
 constexpr int64_t kMinDepth = 64;
