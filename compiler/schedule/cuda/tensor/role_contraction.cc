@@ -6,6 +6,7 @@
 #include "compiler/schedule/cuda/tensor/role_lower.h"
 #include "compiler/schedule/cuda/tensor/role_plan.h"
 #include "compiler/schedule/cuda/tensor/tensor_facts.h"
+#include "compiler/schedule/cuda/tensor/tensor_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 
 namespace mlc::schedule {
@@ -16,11 +17,6 @@ namespace {
 constexpr int64_t kMinRows = 48;
 constexpr int64_t kMinColumns = 32;
 constexpr int64_t kMinDepth = 64;
-
-std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
-  std::erase_if(sizes, [&](int64_t s) { return s > sizes.front() && s / 2 >= extent; });
-  return sizes;
-}
 
 std::optional<GpuContraction> FindRoles(const graph::Workload& workload) {
   std::optional<GpuContraction> g = FindGpuContractionOrFloat8(workload);
@@ -49,9 +45,9 @@ Space RoleContractionFamily::MakeSpace(const graph::Workload&, const RoleProblem
                                        const target::Target& target) const {
   const GpuContraction& g = problem.g;
   Space space{"role_contraction", version(), {}};
-  space.knobs.push_back({"bm", Tiles({64, 128, 192, 256}, g.m)});
+  space.knobs.push_back({"bm", FittingSizes({64, 128, 192, 256}, g.m)});
   space.knobs.push_back(
-      {"bn", Tiles({32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 256}, g.n)});
+      {"bn", FittingSizes({32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 256}, g.n)});
   space.knobs.push_back({"groups", {1, 2}});
   space.knobs.push_back({"alternate", {0, 1}});
   space.knobs.push_back({"stages", {3, 4, 5, 6, 8}});

@@ -4,18 +4,13 @@
 
 #include "compiler/schedule/cuda/tensor/tensor_facts.h"
 #include "compiler/schedule/cuda/tensor/tensor_lower.h"
+#include "compiler/schedule/cuda/tensor/tensor_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 #include "compiler/schedule/problem/contraction_space.h"
 
 namespace mlc::schedule {
 
 namespace {
-
-// Tiles that are not twice what the problem has.
-std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
-  std::erase_if(sizes, [&](int64_t s) { return s > sizes.front() && s / 2 >= extent; });
-  return sizes;
-}
 
 // Whether the registers suffice even if the estimate is some too low: what spills is no default.
 bool SurelyFits(const GpuContraction& g, const target::Target& target, const TensorPlan& plan) {
@@ -67,16 +62,17 @@ Space TensorContractionFamily::MakeSpace(const graph::Workload&, const GpuContra
                                          const target::Target& target) const {
   const bool narrow = SizeOf(g.p.row_dtype) <= 2;
   Space space{"tensor_contraction", version(), {}};
-  space.knobs.push_back({"bm", Tiles({16, 32, 64, 128, 256}, g.m)});
+  space.knobs.push_back({"bm", FittingSizes({16, 32, 64, 128, 256}, g.m)});
   // Packed columns come in groups of any number.
   const bool packed = ModeOf(g, Side::kColumn) == TileMode::kPacked;
-  space.knobs.push_back({"bn", Tiles(packed ? std::vector<int64_t>{16, 32, 48, 64, 96, 128, 256}
-                                            : std::vector<int64_t>{16, 32, 64, 128, 256},
-                                     g.n)});
+  space.knobs.push_back(
+      {"bn", FittingSizes(packed ? std::vector<int64_t>{16, 32, 48, 64, 96, 128, 256}
+                                 : std::vector<int64_t>{16, 32, 64, 128, 256},
+                          g.n)});
   std::vector<int64_t> depths = {16, 32, 64};
   if (narrow) depths.push_back(128);
   if (g.p.of_bytes) depths = {32, 64, 128};
-  space.knobs.push_back({"bk", Tiles(depths, g.k)});
+  space.knobs.push_back({"bk", FittingSizes(depths, g.k)});
   space.knobs.push_back({"warps_m", {1, 2, 4}});
   space.knobs.push_back({"warps_n", {1, 2, 4}});
   space.knobs.push_back({"slices", {1, 2, 4}});

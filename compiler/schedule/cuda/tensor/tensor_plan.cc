@@ -222,4 +222,9 @@ RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& targ
   return reason == RejectReason::kNone ? CheckResident(g, target, plan) : reason;
 }
 
+std::vector<int64_t> FittingSizes(std::vector<int64_t> sizes, int64_t extent) {
+  std::erase_if(sizes, [&](int64_t s) { return s > sizes.front() && s / 2 >= extent; });
+  return sizes;
+}
+
 }  // namespace mlc::schedule

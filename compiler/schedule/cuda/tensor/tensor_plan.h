@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "compiler/schedule/cuda/tile/gpu_split.h"
 #include "compiler/schedule/cuda/tile/gpu_tile.h"
@@ -112,5 +113,8 @@ RejectReason CheckTensorTiles(const GpuContraction& g, const target::Target& tar
                               const TensorPlan& plan);
 RejectReason CheckTensorPlan(const GpuContraction& g, const target::Target& target,
                              const TensorPlan& plan);
+
+// The sizes of a tile's side that are less than twice the extent, and the first.
+std::vector<int64_t> FittingSizes(std::vector<int64_t> sizes, int64_t extent);
 
 }  // namespace mlc::schedule

@@ -4,6 +4,7 @@
 
 #include "compiler/schedule/cuda/tensor/tensor_facts.h"
 #include "compiler/schedule/cuda/tensor/tensor_lower.h"
+#include "compiler/schedule/cuda/tensor/tensor_plan.h"
 #include "compiler/schedule/cuda/tensor/warpgroup_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 
@@ -15,11 +16,6 @@ namespace {
 constexpr int64_t kMinRows = 48;
 constexpr int64_t kMinColumns = 24;
 constexpr int64_t kMinDepth = 64;
-
-std::vector<int64_t> Tiles(std::vector<int64_t> sizes, int64_t extent) {
-  std::erase_if(sizes, [&](int64_t s) { return s > sizes.front() && s / 2 >= extent; });
-  return sizes;
-}
 
 }  // namespace
 
@@ -40,8 +36,8 @@ std::optional<GpuContraction> WarpgroupContractionFamily::Find(const graph::Work
 Space WarpgroupContractionFamily::MakeSpace(const graph::Workload&, const GpuContraction& g,
                                             const target::Target& target) const {
   Space space{"warpgroup_contraction", version(), {}};
-  space.knobs.push_back({"bm", Tiles({64, 128, 192, 256}, g.m)});
-  space.knobs.push_back({"bn", Tiles({32, 64, 96, 128, 192, 256}, g.n)});
+  space.knobs.push_back({"bm", FittingSizes({64, 128, 192, 256}, g.m)});
+  space.knobs.push_back({"bn", FittingSizes({32, 64, 96, 128, 192, 256}, g.n)});
   space.knobs.push_back({"groups_m", {1, 2}});
   space.knobs.push_back({"groups_n", {1, 2}});
   TensorMath math;
