@@ -19,13 +19,15 @@ struct Joined {
   int64_t batches = 1;
 };
 
-// What [1, heads, length, width] is the reshape, transpose and reshape of.
+// What [1, batches * heads, length, width] or [batches, heads, length, width] is the reshape,
+// transpose and reshape of.
 std::optional<Joined> FindJoined(const Graph& graph, ValueId id) {
   const Dims dims = graph[id].type.dims;
-  if (dims.size() != 4 || dims[0] != 1 || graph[id].op != Op::kReshape) return std::nullopt;
+  if (dims.size() != 4 || graph[id].op != Op::kReshape) return std::nullopt;
+  const int64_t heads = dims[0] * dims[1];  // of all batches
   const Value& transpose = graph[graph[id].operands[0]];
   if (transpose.op != Op::kTranspose || transpose.Ints("perm") != Dims{1, 0, 2} ||
-      transpose.type.dims != Dims{dims[1], dims[2], dims[3]}) {
+      transpose.type.dims != Dims{heads, dims[2], dims[3]}) {
     return std::nullopt;
   }
   const Value& reshape = graph[transpose.operands[0]];
@@ -33,9 +35,19 @@ std::optional<Joined> FindJoined(const Graph& graph, ValueId id) {
   Dims below = graph[reshape.operands[0]].type.dims;
   while (below.size() > 3 && below[0] == 1) below.erase(below.begin());
   if (below.size() != 3 || below[0] != dims[2] || below[1] <= 1) return std::nullopt;
+  if (dims[0] > 1 && dims[0] != below[1]) return std::nullopt;
   // Whole heads of each batch.
-  if (dims[1] % below[1] != 0 || below[2] != dims[1] / below[1] * dims[3]) return std::nullopt;
+  if (heads % below[1] != 0 || below[2] != heads / below[1] * dims[3]) return std::nullopt;
   return Joined{reshape.operands[0], below[1]};
+}
+
+// Whether an operand of all heads is the same for each of them.
+bool IsOfEveryHead(const Dims& mask) {
+  if (mask.size() > 4) return false;
+  for (size_t i = 0; i + 2 < mask.size(); ++i) {
+    if (mask[i] != 1) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -43,12 +55,10 @@ std::optional<Joined> FindJoined(const Graph& graph, ValueId id) {
 std::optional<ValueId> AttentionOfBatches(Graph& graph, const Value& attention) {
   Value node = attention;
   if (node.operands.size() > 4) return std::nullopt;
-  if (node.operands.size() == 4 && node.operands[3] != kNoValue) {
-    const Dims& mask = graph[node.operands[3]].type.dims;
-    if (mask.size() > 4) return std::nullopt;
-    for (size_t i = 0; i + 2 < mask.size(); ++i) {
-      if (mask[i] != 1) return std::nullopt;
-    }
+  const bool are_apart = graph[node.operands[0]].type.dims[0] > 1;
+  if (!are_apart && node.operands.size() == 4 && node.operands[3] != kNoValue &&
+      !IsOfEveryHead(graph[node.operands[3]].type.dims)) {
+    return std::nullopt;
   }
   std::array<Joined, 3> joined;
   for (size_t i = 0; i < joined.size(); ++i) {
@@ -60,8 +70,9 @@ std::optional<ValueId> AttentionOfBatches(Graph& graph, const Value& attention) 
   for (size_t i = 0; i < joined.size(); ++i) {
     const Dims dims = graph[node.operands[i]].type.dims;
     const int64_t batches = joined[i].batches;
+    const int64_t heads = dims[0] * dims[1] / batches;
     const ValueId apart =
-        SimplifiedReshape(graph, joined[i].of, {dims[2], batches, dims[1] / batches, dims[3]});
+        SimplifiedReshape(graph, joined[i].of, {dims[2], batches, heads, dims[3]});
     node.operands[i] = SimplifiedTranspose(graph, apart, {1, 2, 0, 3});
     result[3] = dims[3];
   }

@@ -8,10 +8,10 @@
 
 namespace mlc::graph {
 
-// Adds the attention node with batches and heads apart, and returns its result of shape [1, batches
-// * heads, queries, width], as that of `attention` is; null unless queries, keys and values are
-// each [length, batches, heads * width] behind [1, batches * heads, length, width], and the mask is
-// the same for all heads.
+// Adds the attention node with batches and heads apart, and returns its result in the shape of
+// `attention`'s; null unless queries, keys and values are each [length, batches, heads * width]
+// behind [1, batches * heads, length, width] or [batches, heads, length, width]. In the first form
+// the mask must be the same for all heads.
 std::optional<ValueId> AttentionOfBatches(Graph& graph, const Value& attention);
 
 }  // namespace mlc::graph

@@ -46,6 +46,30 @@ TEST(JoinedBatches, AreTakenApart) {
   }
 }
 
+// As the other exporter of PyTorch writes them: four dimensions, of which the first two were one.
+TEST(JoinedBatches, AreTakenApartBehindFourDimensions) {
+  for (const Dims& mask : {Dims{}, Dims{kS, kT}, Dims{kB, 1, 1, kT}, Dims{kB, kH, kS, kT}}) {
+    Net net;
+    const auto heads = [&](int64_t length, int64_t width) {
+      return net.Reshape(Joined(net, length, width), {kB, kH, length, width});
+    };
+    const ValueId q = heads(kS, kD), k = heads(kT, kD), v = heads(kT, kE);
+    ValueId scores = net.Times(net.MatMul(q, net.Transpose(k, {0, 1, 3, 2})), 0.25);
+    if (!mask.empty()) scores = net.Add(scores, net.Input(mask));
+    const ValueId result = net.Transpose(net.MatMul(net.Softmax(scores), v), {2, 0, 1, 3});
+    net.graph.outputs() = {net.Reshape(result, {kS * kB, kH * kE})};
+    Graph graph = net.graph;
+    ASSERT_TRUE(RunPasses(graph).ok());
+    EXPECT_EQ(AttentionDims(graph), (Dims{kB, kH, kS, kE})) << graph.ToText();
+    ExpectSame(net, graph, 1e-5);
+    // Nothing is joined and transposed on its way.
+    EXPECT_EQ(CountOf(graph, Op::kTranspose), 4) << graph.ToText();
+    for (ValueId id = 0; id < graph.size(); ++id) {
+      if (graph[id].op == Op::kTranspose) EXPECT_EQ(graph[id].type.rank(), 4);
+    }
+  }
+}
+
 TEST(JoinedBatches, StayWhereTheMaskTellsHeadsApart) {
   const Net net = Attention({kB * kH, kS, kT});
   Graph graph = net.graph;
