@@ -151,6 +151,12 @@ __device__ __forceinline__ void WaitProducts() {
       {"AwaitInputs",
        {},
        {R"(void AwaitInputs() { asm volatile("griddepcontrol.wait;" ::: "memory"); })"}},
+      {"NewlyWritten", {}, {R"(template <class T>
+__device__ __forceinline__ const T* NewlyWritten(const T* at) {
+  unsigned long long address = __cvta_generic_to_global(at);
+  asm volatile("" : "+l"(address) :: "memory");
+  return (const T*)__cvta_global_to_generic(address);
+})"}},
       {"ReleaseDependents",
        {},
        {R"(void ReleaseDependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); })"}},

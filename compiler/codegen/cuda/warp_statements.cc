@@ -47,10 +47,13 @@ void WarpStatementPrinter::Print(const ir::Sync& sync) {
 void WarpStatementPrinter::AwaitInputs() {
   text_.Line(std::string(scope_.functions.Use("AwaitInputs")) + "();");
   // What inputs hold is new from here on, although the kernel runs: their addresses become
-  // unknown, so that no load moves up, nor goes through the cache for read-only data.
+  // unknown, so that no load moves up, nor goes through the cache for read-only data. That they
+  // are of global memory stays known, so that loads may pass stores to shared memory.
   for (size_t i = 0; i < scope_.kernel.buffers.size(); ++i) {
     if (!scope_.uses[i].touched || scope_.kernel.buffers[i].scope != ir::Scope::kIn) continue;
-    text_.Line("asm volatile(\"\" : \"+l\"(" + scope_.buffers[i] + ") :: \"memory\");");
+    const std::string& input = scope_.buffers[i];
+    text_.Line(input + " = " + std::string(scope_.functions.Use("NewlyWritten")) + "(" + input +
+               ");");
   }
 }
 
