@@ -48,7 +48,7 @@ Space RoleContractionFamily::MakeSpace(const graph::Workload&, const RoleProblem
   space.knobs.push_back({"bm", FittingSizes({64, 128, 192, 256}, g.m)});
   space.knobs.push_back(
       {"bn", FittingSizes({32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 256}, g.n)});
-  space.knobs.push_back({"groups", {1, 2}});
+  space.knobs.push_back({"groups", {1, 2, 3}});
   space.knobs.push_back({"alternate", {0, 1}});
   space.knobs.push_back({"stages", {3, 4, 5, 6, 8}});
   space.knobs.push_back({"pending", {0, 1}});

@@ -157,8 +157,19 @@ void RoleLowering::PlaceInCluster() {
 }
 
 void RoleLowering::EmitRoles() {
+  const auto move = [&](int registers) {
+    if (plan_.moves_registers) async_.SetRegisters(registers);
+  };
   async_.RolesIf(
-      Less(thread_, int64_t{32} * plan_.warps()), [&] { EmitProducts(); }, [&] { EmitCopies(); });
+      Less(thread_, int64_t{32} * plan_.warps()),
+      [&] {
+        move(plan_.group_registers());
+        EmitProducts();
+      },
+      [&] {
+        move(plan_.carrying_registers());
+        EmitCopies();
+      });
 }
 
 // Of one tile. All threads finish it.
@@ -221,7 +232,11 @@ void RoleLowering::EmitCopies() {
   const int64_t first = int64_t{32} * plan_.warps();
   if (plan_.storers > 0) {
     const auto copies = [&] { EmitCopiesOfWarp(first); };
-    return b_.If(Less(thread_, first + 32), copies, [&] { EmitStores(); });
+    const auto stores = [&] {
+      if (!plan_.moves_registers) return EmitStores();
+      b_.If(Less(thread_, first + int64_t{32} * (1 + plan_.storers)), [&] { EmitStores(); });
+    };
+    return b_.If(Less(thread_, first + 32), copies, stores);
   }
   EmitCopiesOfWarp(first);
 }

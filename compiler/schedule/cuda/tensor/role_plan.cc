@@ -55,6 +55,12 @@ int RolePlan::registers() const {
   return row_tiles() * column_tiles() * (apart ? 8 : 4) + kOtherRegisters;
 }
 
+int RolePlan::launch_registers() const {
+  // Each quarter of a multiprocessor holds as many warps as the fullest one.
+  const int quarter = (threads() + 127) / 128 * 128;
+  return std::min(255, kSmRegisters / quarter / 8 * 8);
+}
+
 bool RolesMultiply(const GpuContraction& g) {
   TensorMath math;
   if (!TensorMathOf(g, &math) || math == TensorMath::kTf32x3 || !WarpgroupsMultiply(g)) {
@@ -203,6 +209,9 @@ RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
   plan.blocks = plan.cluster.size() * std::min(plan.units(), at_once);
   if (t.split > 1) plan.blocks = plan.tiles() * t.split * plan.cluster.size();
   plan.narrow_chunk = NarrowChunk(problem, target, plan);
+  // All threads add the parts of a split, and keep their registers.
+  plan.moves_registers =
+      plan.groups > 1 && t.split == 1 && plan.registers() > plan.launch_registers();
   return plan;
 }
 
@@ -246,9 +255,7 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
   if (t.bn % ChunkOf(plan) != 0 || t.bn > kMaxColumns) return RejectReason::kTileExceedsShape;
   const auto covers = [](int tile, int64_t extent) { return tile > 64 && tile / 2 >= extent; };
   if (covers(t.bm, g.m) || covers(t.bn, g.n)) return RejectReason::kTileExceedsShape;
-  // Each quarter of a multiprocessor holds as many warps as the fullest one.
-  const int quarter = (plan.threads() + 127) / 128 * 128;
-  const int most = std::min(255, kSmRegisters / quarter / 8 * 8);
+  const int most = plan.moves_registers ? plan.group_registers() : plan.launch_registers();
   if (plan.apart && (t.pending > 0 || t.split_steps == 1)) return RejectReason::kRedundant;
   if (t.math == TensorMath::kFloat8 && !plan.apart) {
     const int64_t steps = t.split_steps * t.bk / kUnitDepth;
@@ -331,13 +338,14 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
     const double carried =
         plan.guest ? core.guest_outputs / (1 + t.bn / core.guest_columns) : core.carried_outputs;
     const double carry = core.end + results / carried;
-    // Groups that take turns fill while the other one multiplies.
-    const double busy = plan.alternate ? std::max(own, (own + fill) / 2) : own + fill;
     // Groups that do not take turns have one place, which waits for the other tensor's values.
-    const double waits = plan.guest && !plan.alternate ? fill : 0;
-    return start + rounds * (std::max(busy, carry) + waits) + carry;
+    const double waits = plan.guest && !plan.alternate ? core.memory_latency : 0;
+    // Measured tiles take the sum, whether groups take turns or not.
+    return start + rounds * (own + fill + carry + waits);
   }
-  const double outputs = plan.narrow_chunk > 0 ? core.narrow_outputs : core.outputs;
+  // Warps that store read another tensor's values themselves, between their stores.
+  const double wide = plan.guest ? core.outputs / 2 : core.outputs;
+  const double outputs = plan.narrow_chunk > 0 ? core.narrow_outputs : wide;
   // Groups that take turns and store gain nothing by it that a measurement shows.
   const double tile = own + core.end + results / outputs + after;
   return start + rounds * tile;
