@@ -2,7 +2,7 @@
 // over the copy. Pure; thread-safe.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "compiler/graph/workload.h"
 
@@ -13,9 +13,10 @@ struct CopiedOperand {
   int output = 0;
 };
 
-// The operand of the workload whose elements the first of two phases (on a GPU: launches) copies to
-// the output, at the same places, while the second phase does not read it; empty if there is none.
-// Where both share their memory, the second phase alone computes all results.
-std::optional<CopiedOperand> CopiedOperandOf(const Workload& workload);
+// The operands of the workload whose elements the first of two phases (on a GPU: launches) copies
+// to outputs, at the same places, while the second phase does not read them; empty if the first
+// phase does more, or there is none. Where each shares its memory with its output, the second phase
+// alone computes all results. In the order of the outputs.
+std::vector<CopiedOperand> CopiedOperandsOf(const Workload& workload);
 
 }  // namespace mlc::graph

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 
 #include "compiler/package/in_place.h"
 
@@ -91,10 +90,12 @@ int64_t AddSteps(ImageBuilder& builder, const graph::Program& program, const Pla
     operands.push_back(builder.AddTable(places));
     mlc_step row = needs(kernel);
     row.operand_count = static_cast<int32_t>(places.size());
-    row.copied = row.copy = -1;
-    if (const auto pair = InPlacePairOf(program, plan, s, kernel)) {
-      row.copied = PlaceOf(places, MLC_AT_INPUT, pair->input);
-      row.copy = PlaceOf(places, MLC_AT_OUTPUT, pair->output);
+    std::ranges::fill(row.copied, -1);
+    std::ranges::fill(row.copy, -1);
+    size_t copies = 0;
+    for (const InPlacePair& pair : InPlacePairsOf(program, plan, s, kernel)) {
+      row.copied[copies] = PlaceOf(places, MLC_AT_INPUT, pair.input);
+      row.copy[copies++] = PlaceOf(places, MLC_AT_OUTPUT, pair.output);
     }
     image.operand_count += row.operand_count + 2;
     image.workspace_bytes = std::max(image.workspace_bytes, row.workspace_bytes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/graph/copied_operand.h"
+#include "compiler/runtime/image.h"
 
 namespace mlc::package {
 namespace {
@@ -31,24 +32,26 @@ bool IsWhole(const Placement& placement, const std::vector<graph::Port>& ports, 
 
 }  // namespace
 
-std::optional<InPlacePair> InPlacePairOf(const graph::Program& program, const Plan& plan, int step,
-                                         const TaskKernel& kernel) {
+std::vector<InPlacePair> InPlacePairsOf(const graph::Program& program, const Plan& plan, int step,
+                                        const TaskKernel& kernel) {
   const graph::Step& row = program.steps[static_cast<size_t>(step)];
   const graph::Workload& workload = program.tasks[static_cast<size_t>(row.task)].workload;
-  const std::optional<graph::CopiedOperand> copied = graph::CopiedOperandOf(workload);
-  if (!copied || kernel.lowered.kernel.phases.size() != kPhases) return std::nullopt;
-  const auto output = static_cast<size_t>(copied->output);
-  const Placement& from = row.operands[static_cast<size_t>(copied->operand)];
-  const Placement& to = row.outputs[output];
-  if (from.kind != Placement::Kind::kModelInput || to.kind != Placement::Kind::kModelOutput) {
-    return std::nullopt;
+  const std::vector<graph::CopiedOperand> copied = graph::CopiedOperandsOf(workload);
+  if (copied.size() > MLC_MOST_COPIES || kernel.lowered.kernel.phases.size() != kPhases) return {};
+  std::vector<InPlacePair> pairs;
+  for (const graph::CopiedOperand& pair : copied) {
+    const auto output = static_cast<size_t>(pair.output);
+    const Placement& from = row.operands[static_cast<size_t>(pair.operand)];
+    const Placement& to = row.outputs[output];
+    if (from.kind != Placement::Kind::kModelInput || to.kind != Placement::Kind::kModelOutput) {
+      return {};
+    }
+    const int64_t elements = workload.graph()[workload.outputs()[output]].type.NumElements();
+    if (!IsWhole(from, plan.inputs, elements) || !IsWhole(to, plan.outputs, elements)) return {};
+    if (UsesOf(program, plan, from) != 1 || UsesOf(program, plan, to) != 1) return {};
+    pairs.push_back({from.index, to.index});
   }
-  const int64_t elements = workload.graph()[workload.outputs()[output]].type.NumElements();
-  if (!IsWhole(from, plan.inputs, elements) || !IsWhole(to, plan.outputs, elements)) {
-    return std::nullopt;
-  }
-  if (UsesOf(program, plan, from) != 1 || UsesOf(program, plan, to) != 1) return std::nullopt;
-  return InPlacePair{from.index, to.index};
+  return pairs;
 }
 
 std::vector<InPlacePair> InPlacePairs(const graph::Program& program, const Plans& plans,
@@ -59,9 +62,8 @@ std::vector<InPlacePair> InPlacePairs(const graph::Program& program, const Plans
     std::vector<InPlacePair> pairs;
     for (int s = plan.first_step; s < plan.first_step + plan.step_count; ++s) {
       const auto task = static_cast<size_t>(program.steps[static_cast<size_t>(s)].task);
-      const auto pair = InPlacePairOf(program, plan, s, *kernels[task]);
-      if (pair && (p == 0 || std::ranges::find(common, *pair) != common.end())) {
-        pairs.push_back(*pair);
+      for (const InPlacePair& pair : InPlacePairsOf(program, plan, s, *kernels[task])) {
+        if (p == 0 || std::ranges::find(common, pair) != common.end()) pairs.push_back(pair);
       }
     }
     common = std::move(pairs);

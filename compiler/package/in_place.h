@@ -2,7 +2,6 @@
 // thread-safe.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,11 +19,12 @@ struct InPlacePair {
   bool operator==(const InPlacePair&) const = default;
 };
 
-// The input that the step of the program copies whole to the output before it writes updates over
-// the copy. No other step of the plan reads that input or writes that output. `kernel`: the one of
-// the step's task; it copies in its first phase and has one more.
-std::optional<InPlacePair> InPlacePairOf(const graph::Program& program, const Plan& plan, int step,
-                                         const TaskKernel& kernel);
+// The inputs that the step of the program copies whole to outputs before it writes updates over the
+// copies. No other step of the plan reads these inputs or writes these outputs. `kernel`: the one
+// of the step's task; it copies in its first phase and has one more. Empty if the first phase does
+// more than that, or there is none.
+std::vector<InPlacePair> InPlacePairsOf(const graph::Program& program, const Plan& plan, int step,
+                                        const TaskKernel& kernel);
 
 // The pairs of every plan, by output. `kernels`: by task.
 std::vector<InPlacePair> InPlacePairs(const graph::Program& program, const Plans& plans,

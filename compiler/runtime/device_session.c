@@ -95,6 +95,16 @@ static void BindFixed(mlc_device_session* session) {
 /* Follows a change of the session's plan. */
 static void TakePlan(mlc_session* session) { mlc_device_take_arguments(mlc_device_held(session)); }
 
+/* Whether each result that begins as a copy of an operand lies where the operand does. */
+static int IsInPlace(const mlc_step* step, const mlc_cu_ptr* buffers) {
+  int32_t c = 0;
+  while (c < MLC_MOST_COPIES && step->copied[c] >= 0) {
+    if (buffers[step->copied[c]] != buffers[step->copy[c]]) return 0;
+    ++c;
+  }
+  return c > 0;
+}
+
 int mlc_device_launch_step(mlc_device_session* session, mlc_cu_stream stream, int32_t step,
                            int first) {
   const mlc_device_model* model = session->model;
@@ -103,7 +113,7 @@ int mlc_device_launch_step(mlc_device_session* session, mlc_cu_stream stream, in
   const mlc_device_kernel* kernel = &image->kernels[k];
   const mlc_step* row = &image->base.steps[step];
   const mlc_cu_ptr* buffers = session->steps[step].arguments;
-  const int64_t done = row->copied >= 0 && buffers[row->copied] == buffers[row->copy];
+  const int64_t done = IsInPlace(row, buffers);
   for (int64_t i = done; i < kernel->launch_count; ++i) {
     const mlc_device_launch* launch = &kernel->launches[i];
     const int programmatic = launch->awaits != 0 && !(first && i == done);

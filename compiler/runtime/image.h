@@ -35,6 +35,8 @@ typedef struct mlc_loop_rows {
   int64_t period;
 } mlc_loop_rows;
 
+enum { MLC_MOST_COPIES = 2 }; /* of a step: a cache of keys and one of values */
+
 /* One kernel call. Its buffers are the operands, then shared scratch, then thread scratch. */
 typedef struct mlc_step {
   const mlc_phase* phases;
@@ -44,10 +46,11 @@ typedef struct mlc_step {
   int64_t thread_bytes;
   int32_t phase_count;
   int32_t operand_count;
-  /* The operands between which the first phase (on a GPU: the first launch) copies, without another
-     effect; both -1: there are none. If both are one buffer, the step begins with the second. */
-  int32_t copied;
-  int32_t copy;
+  /* The pairs of operands between which the first phase (on a GPU: the first launch) copies,
+     without another effect. If both operands of each pair are one buffer, the step begins with the
+     second. */
+  int32_t copied[MLC_MOST_COPIES]; /* -1 behind the last */
+  int32_t copy[MLC_MOST_COPIES];
   /* Of a library that takes ranges, on CPUs: the rows of the results that a run needs, a row of
      numbers as those of mlc_size_table.forms, and what each phase makes of them. Null: all. */
   const int64_t* rows;

@@ -135,8 +135,10 @@ const mlc_port* mlc_runtime_output(const mlc_model* model, int32_t index) {
 static int32_t InPlaceInput(const mlc_image* image, int32_t output) {
   for (int32_t s = 0; s < image->step_count; ++s) {
     const mlc_step* step = &image->steps[s];
-    if (step->copied < 0 || step->operands[step->copy].index != output) continue;
-    return step->operands[step->copied].index;
+    for (int32_t c = 0; c < MLC_MOST_COPIES && step->copied[c] >= 0; ++c) {
+      if (step->operands[step->copy[c]].index != output) continue;
+      return step->operands[step->copied[c]].index;
+    }
   }
   return -1;
 }

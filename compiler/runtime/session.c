@@ -312,6 +312,16 @@ static double NowNs(void) {
   return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+/* Whether each result that begins as a copy of an operand lies where the operand does. */
+static int32_t IsInPlace(const mlc_step* step, void* const* buffers) {
+  int32_t c = 0;
+  while (c < MLC_MOST_COPIES && step->copied[c] >= 0) {
+    if (buffers[step->copied[c]] != buffers[step->copy[c]]) return 0;
+    ++c;
+  }
+  return c > 0;
+}
+
 static mlc_status Run(mlc_session* session, const void* const* inputs, void* const* outputs,
                       double* step_ns) {
   if (session == NULL) return MLC_INVALID_ARGUMENT;
@@ -329,7 +339,7 @@ static mlc_status Run(mlc_session* session, const void* const* inputs, void* con
   mlc_pool_begin(session->pool);
   for (int32_t s = 0; s < image->step_count; ++s) {
     const mlc_step* step = &image->steps[s];
-    const int32_t done = step->copied >= 0 && buffers[step->copied] == buffers[step->copy];
+    const int32_t done = IsInPlace(step, buffers);
     if (session->phases == NULL) {
       mlc_run_phases(session->pool, step->phases + done, step->phase_count - done, buffers);
     } else {

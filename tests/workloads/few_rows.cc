@@ -1,5 +1,7 @@
 #include "tests/workloads/few_rows.h"
 
+#include <utility>
+
 #include "tests/workloads/draw.h"
 #include "tests/workloads/node_writer.h"
 
@@ -124,6 +126,13 @@ RandomWorkload RandomCacheUpdate(Rng& rng) {
   const int scatter = t.Add(Call("scatter_nd", {data, place, updates}, "reduction=none",
                                  cache + (swapped ? strides : "")));
   std::vector<int> results = {scatter};
+  if (Chance(rng, 40)) {
+    const int second = t.Input(cache + (swapped ? strides : ""));
+    const int values = t.Input(DenseType(type, {1, heads, 1, size}));
+    results.push_back(t.Add(Call("scatter_nd", {second, place, values}, "reduction=none",
+                                 cache + (swapped ? strides : ""))));
+    if (Chance(rng, 50)) std::swap(results[0], results[1]);
+  }
   for (int i = 0; Chance(rng, 60) && i < 2; ++i) {
     const Dims dims = {Between(rng, 1, 4), Between(rng, 1, 70)};
     const int y = t.Input(RandomType(rng, type, dims));

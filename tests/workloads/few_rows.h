@@ -14,7 +14,7 @@ namespace mlc::schedule {
 std::string FewRowsProduct(Rng& rng, const std::string& dtype, bool is_packed);
 // The same with columns of float8.
 std::string FewRowsOfFloat8(Rng& rng, const std::string& dtype);
-// A scatter of computed updates, most with pointwise results beside it.
+// A scatter of computed updates, some with another one, most with pointwise results beside it.
 RandomWorkload RandomCacheUpdate(Rng& rng);
 
 }  // namespace mlc::schedule

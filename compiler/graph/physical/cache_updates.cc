@@ -49,6 +49,16 @@ std::vector<ValueId> RootsOf(const Graph& graph, const Fuser& fuser, ValueId gro
   return roots;
 }
 
+// True if the scatters differ in nothing but their caches and updates, and these in no form.
+bool AreAlike(const Graph& graph, const Value& a, const Value& b) {
+  const auto type_of = [&](const Value& scatter, size_t i) {
+    return graph[scatter.operands[i]].type;
+  };
+  return a.op == b.op && a.attrs == b.attrs && a.type == b.type && a.operands[1] == b.operands[1] &&
+         type_of(a, 0) == type_of(b, 0) && type_of(a, 2).dims == type_of(b, 2).dims &&
+         RootOf(graph, a.operands[0]) != RootOf(graph, b.operands[0]);
+}
+
 }  // namespace
 
 bool IsCacheUpdate(const Graph& graph, ValueId id) {
@@ -56,6 +66,21 @@ bool IsCacheUpdate(const Graph& graph, ValueId id) {
   if (node.op != Op::kScatterND && node.op != Op::kScatterElements) return false;
   return node.Word("reduction") == "none" &&
          graph[RootOf(graph, node.operands[0])].op == Op::kInput;
+}
+
+std::vector<std::pair<ValueId, ValueId>> UpdatesTogether(const Graph& graph) {
+  std::vector<std::pair<ValueId, ValueId>> pairs;
+  ValueId first = kNoValue;
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    if (!IsCacheUpdate(graph, id)) continue;
+    if (first != kNoValue && AreAlike(graph, graph[first], graph[id])) {
+      pairs.emplace_back(first, id);
+      first = kNoValue;
+    } else {
+      first = id;
+    }
+  }
+  return pairs;
 }
 
 std::vector<ValueId> UpdatesOf(const Graph& graph, const Fuser& fuser, ValueId scatter) {

@@ -93,6 +93,10 @@ class Partitioner {
       if (IsProductOfFewRows(id)) TakeNorm(id);
       if (options_.rules.scatters_compute && IsCacheUpdate(graph_, id)) TakeUpdates(id);
     }
+    if (!options_.rules.scatters_compute) return Order();
+    for (const auto& [a, b] : UpdatesTogether(graph_)) {
+      TryMerge(fuser_.GroupOf(a), fuser_.GroupOf(b));
+    }
     return Order();
   }
 

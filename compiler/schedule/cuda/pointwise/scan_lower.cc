@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "base/ceil_div.h"
 #include "compiler/schedule/cpu/pointwise/pointwise_scan.h"
@@ -27,6 +28,8 @@ ExprRef IntOf(DType dtype, int64_t value) {
   return std::make_shared<const ir::Expr>(ir::Expr{{dtype, 1}, ir::IntImm{value}});
 }
 ExprRef ZeroOf(DType dtype) { return IsFloat(dtype) ? ir::Float(dtype, 0) : IntOf(dtype, 0); }
+
+bool IsScatter(Op op) { return op == Op::kScatterElements || op == Op::kScatterND; }
 
 ScalarOp ReductionOf(const std::string& word) {
   if (word == "add") return ScalarOp::kAdd;
@@ -214,99 +217,117 @@ class ScanEmitter {
   }
 
   // The element of the output that an update at `at` goes to.
-  std::vector<ExprRef> TargetOf(const std::vector<ExprRef>& at) {
-    if (node_.op == Op::kScatterElements) {
-      const size_t axis = static_cast<size_t>(node_.Int("axis"));
+  std::vector<ExprRef> TargetOf(const Value& scatter, const std::vector<ExprRef>& at) {
+    if (scatter.op == Op::kScatterElements) {
+      const size_t axis = static_cast<size_t>(scatter.Int("axis"));
       std::vector<ExprRef> to = at;
-      const ExprRef index = fused_.Emit(node_.operands[1], Point{at, -1, 1, nullptr});
-      to[axis] = SafeIndex(index, node_.type.dims[axis]);
+      const ExprRef index = fused_.Emit(scatter.operands[1], Point{at, -1, 1, nullptr});
+      to[axis] = SafeIndex(index, scatter.type.dims[axis]);
       return to;
     }
-    const std::vector<int64_t>& index_dims = Dims(node_.operands[1]);
+    const std::vector<int64_t>& index_dims = Dims(scatter.operands[1]);
     const auto outer = static_cast<std::ptrdiff_t>(index_dims.size()) - 1;
     std::vector<ExprRef> to;
     for (int64_t j = 0; j < index_dims.back(); ++j) {
       Point point;
       point.at.assign(at.begin(), at.begin() + outer);
       point.at.push_back(ir::Int(j));
-      const ExprRef index = fused_.Emit(node_.operands[1], point);
-      to.push_back(SafeIndex(index, node_.type.dims[static_cast<size_t>(j)]));
+      const ExprRef index = fused_.Emit(scatter.operands[1], point);
+      to.push_back(SafeIndex(index, scatter.type.dims[static_cast<size_t>(j)]));
     }
     to.insert(to.end(), at.begin() + outer, at.end());
     return to;
   }
 
-  void Update(const std::vector<ExprRef>& at) {
-    const std::string& reduction = node_.Word("reduction");
-    const Point to{TargetOf(at), -1, 1, nullptr};
-    ExprRef value = fused_.Emit(node_.operands[2], Point{at, -1, 1, nullptr});
+  // `output`: the workload's output that the scatter is.
+  void Update(int output, const std::vector<ExprRef>& at) {
+    const Value& scatter = workload_.graph()[workload_.outputs()[static_cast<size_t>(output)]];
+    const std::string& reduction = scatter.Word("reduction");
+    const Point to{TargetOf(scatter, at), -1, 1, nullptr};
+    ExprRef value = fused_.Emit(scatter.operands[2], Point{at, -1, 1, nullptr});
     if (reduction != "none") {
-      const ExprRef old = builder_.Load(fused_.OutputBuffer(Scattered()),
-                                        fused_.Offset(node_.type, to.at), 1, 1, nullptr);
-      const DType compute = ComputeType(node_.type.dtype);
-      const ExprRef wide = compute == node_.type.dtype ? old : ir::MakeCast(compute, old);
+      const ExprRef old = builder_.Load(fused_.OutputBuffer(output),
+                                        fused_.Offset(scatter.type, to.at), 1, 1, nullptr);
+      const DType compute = ComputeType(scatter.type.dtype);
+      const ExprRef wide = compute == scatter.type.dtype ? old : ir::MakeCast(compute, old);
       value = Do(ReductionOf(reduction), wide, value);
     }
-    fused_.Store(Scattered(), to, value);
+    fused_.Store(output, to, value);
   }
 
-  // The output that is the scatter.
-  int Scattered() const {
-    const std::vector<ValueId>& outputs = workload_.outputs();
-    return static_cast<int>(std::find(outputs.begin(), outputs.end(), scan_) - outputs.begin());
-  }
-
-  // The results beside the scatter.
-  std::vector<Piece> Others() const {
-    std::vector<Piece> others;
-    for (int i = 0; i < static_cast<int>(workload_.outputs().size()); ++i) {
-      if (i == Scattered()) continue;
-      others.push_back(PieceOf(workload_, workload_.outputs()[static_cast<size_t>(i)], i));
-    }
-    return others;
-  }
-
-  // Updates that differ in a dimension that indices do not touch never meet: each thread takes one
-  // point of those dimensions and walks the others in order.
-  void Scatter() {
-    EmitPieces(builder_, fused_, {PieceOf(workload_, node_.operands[0], Scattered())}, knobs_);
-    const std::vector<int64_t>& dims = Dims(node_.operands[2]);
+  // The updates of one scatter. Those that differ in a dimension that indices do not touch never
+  // meet: each thread takes one point of those dimensions and walks the others in order.
+  struct Updates {
+    int output = 0;
+    std::vector<int64_t> dims;
     std::vector<int> apart, in_order;
-    const int walked = static_cast<int>(Dims(node_.operands[1]).size()) - 1;
-    for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
-      const bool meets =
-          node_.op == Op::kScatterElements ? d == static_cast<int>(node_.Int("axis")) : d < walked;
-      (meets ? in_order : apart).push_back(d);
+    int64_t count = 0;
+  };
+  Updates UpdatesOf(int output) const {
+    const Value& scatter = workload_.graph()[workload_.outputs()[static_cast<size_t>(output)]];
+    Updates updates{output, Dims(scatter.operands[2]), {}, {}, 0};
+    const int walked = static_cast<int>(Dims(scatter.operands[1]).size()) - 1;
+    for (int d = 0; d < static_cast<int>(updates.dims.size()); ++d) {
+      const bool meets = scatter.op == Op::kScatterElements
+                             ? d == static_cast<int>(scatter.Int("axis"))
+                             : d < walked;
+      (meets ? updates.in_order : updates.apart).push_back(d);
     }
-    int64_t count = RowCount(apart, dims);
-    if (RowCount(in_order, dims) == 0) count = 0;
-    const Item update = [&](const ExprRef& item, const ExprRef&, const ExprRef& inside) {
-      Guarded(inside, [&] {
-        std::vector<ExprRef> at(dims.size(), ir::Int(0));
-        SetRow(builder_, item, apart, dims, at);
-        const std::function<void(size_t)> loop = [&](size_t k) {
-          if (k == in_order.size()) return Update(at);
-          const size_t d = static_cast<size_t>(in_order[k]);
-          builder_.For("u", dims[d], [&](const ExprRef& u) {
-            at[d] = u;
-            loop(k + 1);
-          });
-        };
-        loop(0);
-      });
-    };
-    const std::vector<Piece> others = Others();
-    if (others.empty()) return ForEach(count, 1, update);
-    PieceBlocks pieces(builder_, fused_, others, knobs_);
-    const int64_t first = BlocksOf(count, 1);
-    builder_.Launch(first + pieces.blocks(), knobs_.threads, 0,
-                    [&](const ExprRef& block, const ExprRef& thread) {
-                      BeginLaunch(builder_);
-                      builder_.If(
-                          Less(block, ir::Int(first)),
-                          [&] { ForItems(count, 1, block, thread, update); },
-                          [&] { pieces.Emit(builder_.Let("after", block - first), thread); });
-                    });
+    const bool any = RowCount(updates.in_order, updates.dims) != 0;
+    updates.count = any ? RowCount(updates.apart, updates.dims) : 0;
+    return updates;
+  }
+  void UpdateAll(const Updates& updates, const ExprRef& block, const ExprRef& thread) {
+    ForItems(updates.count, 1, block, thread,
+             [&](const ExprRef& item, const ExprRef&, const ExprRef& inside) {
+               Guarded(inside, [&] {
+                 std::vector<ExprRef> at(updates.dims.size(), ir::Int(0));
+                 SetRow(builder_, item, updates.apart, updates.dims, at);
+                 const std::function<void(size_t)> loop = [&](size_t k) {
+                   if (k == updates.in_order.size()) return Update(updates.output, at);
+                   const size_t d = static_cast<size_t>(updates.in_order[k]);
+                   builder_.For("u", updates.dims[d], [&](const ExprRef& u) {
+                     at[d] = u;
+                     loop(k + 1);
+                   });
+                 };
+                 loop(0);
+               });
+             });
+  }
+
+  // One launch copies what all scatters update. In the other, each scatter has blocks of its own,
+  // and so have the results beside them.
+  void Scatter() {
+    std::vector<Piece> copies, others;
+    std::vector<Updates> all;
+    for (int i = 0; i < static_cast<int>(workload_.outputs().size()); ++i) {
+      const ValueId output = workload_.outputs()[static_cast<size_t>(i)];
+      const Value& node = workload_.graph()[output];
+      const bool scatters = IsScatter(node.op);
+      (scatters ? copies : others)
+          .push_back(PieceOf(workload_, scatters ? node.operands[0] : output, i));
+      if (scatters) all.push_back(UpdatesOf(i));
+    }
+    EmitPieces(builder_, fused_, copies, knobs_);
+    std::optional<PieceBlocks> pieces;
+    if (!others.empty()) pieces.emplace(builder_, fused_, others, knobs_);
+    int64_t blocks = pieces ? pieces->blocks() : 0;
+    for (const Updates& updates : all) blocks += BlocksOf(updates.count, 1);
+    builder_.Launch(blocks, knobs_.threads, 0, [&](const ExprRef& block, const ExprRef& thread) {
+      BeginLaunch(builder_);
+      ShareBlocks(all, 0, pieces ? &*pieces : nullptr, block, thread);
+    });
+  }
+  // The blocks of the scatters from the i-th on, then those of the other results, if there are any.
+  void ShareBlocks(const std::vector<Updates>& all, size_t i, PieceBlocks* pieces,
+                   const ExprRef& block, const ExprRef& thread) {
+    if (i == all.size()) return pieces->Emit(block, thread);
+    if (i + 1 == all.size() && pieces == nullptr) return UpdateAll(all[i], block, thread);
+    const int64_t own = BlocksOf(all[i].count, 1);
+    builder_.If(
+        Less(block, ir::Int(own)), [&] { UpdateAll(all[i], block, thread); },
+        [&] { ShareBlocks(all, i + 1, pieces, builder_.Let("after", block - own), thread); });
   }
 
   // A register that is declared when it is first needed.
@@ -333,18 +354,18 @@ ValueId FindScanOnGpu(const Workload& workload) {
   const ValueId scan = FindScan(workload);
   if (scan != graph::kNoValue || workload.outputs().size() < 2) return scan;
   const graph::Graph& graph = workload.graph();
-  const auto is_scatter = [&](ValueId id) {
-    return graph[id].op == Op::kScatterElements || graph[id].op == Op::kScatterND;
-  };
-  const std::vector<ValueId>& outputs = workload.outputs();
-  if (std::count_if(outputs.begin(), outputs.end(), is_scatter) != 1) return graph::kNoValue;
-  const ValueId scatter = *std::find_if(outputs.begin(), outputs.end(), is_scatter);
-  const std::vector<ValueId>& operands = graph[scatter].operands;
   const auto is_covered = [&](ValueId id) { return Fused::Covers(workload, id, {}); };
-  const bool covers = std::all_of(outputs.begin(), outputs.end(),
-                                  [&](ValueId id) { return id == scatter || is_covered(id); });
-  if (!covers || !std::all_of(operands.begin(), operands.end(), is_covered)) return graph::kNoValue;
-  return graph[scatter].type.rank() > 0 ? scatter : graph::kNoValue;
+  ValueId first = graph::kNoValue;
+  for (const ValueId output : workload.outputs()) {
+    if (!IsScatter(graph[output].op)) {
+      if (!is_covered(output)) return graph::kNoValue;
+      continue;
+    }
+    if (!std::ranges::all_of(graph[output].operands, is_covered)) return graph::kNoValue;
+    if (graph[output].type.rank() == 0) return graph::kNoValue;
+    if (first == graph::kNoValue) first = output;
+  }
+  return first;
 }
 
 LoweredKernel LowerScan(const Workload& workload, ValueId scan, const PieceKnobs& knobs) {

@@ -140,5 +140,40 @@ TEST(FewRows, PointwiseValuesOfTheSameProductAreComputedBesideAnUpdate) {
   ExpectSame(text, program);
 }
 
+constexpr char kTwoCaches[] =
+    "graph v1 { %0 = input() : f32[4,2,1,4] %1 = input() : f32[4,2,1,4] %2 = input() : i64[1,1] "
+    "%3 = input() : i64[1,1] %4 = input() : f32[1,2,1,4] %5 = input() : f32[1,2,1,4] "
+    "%6 = neg(%4) : f32[1,2,1,4] ";
+
+TEST(FewRows, CachesWithTheSameIndicesAreUpdatedTogether) {
+  const std::string text = std::string(kTwoCaches) +
+                           "%7 = scatter_nd(%0, %2, %6) {reduction=none} : f32[4,2,1,4] "
+                           "%8 = scatter_nd(%1, %2, %5) {reduction=none} : f32[4,2,1,4] "
+                           "return %7, %8 }";
+  const Program program = With(text);
+  EXPECT_EQ(program.steps.size(), 1u) << StepsOf(program);
+  ExpectSame(text, program);
+}
+
+TEST(FewRows, CachesWithOtherIndicesAreNot) {
+  const std::string text = std::string(kTwoCaches) +
+                           "%7 = scatter_nd(%0, %2, %6) {reduction=none} : f32[4,2,1,4] "
+                           "%8 = scatter_nd(%1, %3, %5) {reduction=none} : f32[4,2,1,4] "
+                           "return %7, %8 }";
+  const Program program = With(text);
+  EXPECT_EQ(program.steps.size(), 2u) << StepsOf(program);
+  ExpectSame(text, program);
+}
+
+TEST(FewRows, AnUpdateOfAnUpdatedCacheIsNotPartOfIt) {
+  const std::string text = std::string(kTwoCaches) +
+                           "%7 = scatter_nd(%0, %2, %6) {reduction=none} : f32[4,2,1,4] "
+                           "%8 = scatter_nd(%0, %2, %5) {reduction=none} : f32[4,2,1,4] "
+                           "return %7, %8 }";
+  const Program program = With(text);
+  EXPECT_EQ(program.steps.size(), 2u) << StepsOf(program);
+  ExpectSame(text, program);
+}
+
 }  // namespace
 }  // namespace mlc::graph
