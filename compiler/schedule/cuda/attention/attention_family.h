@@ -17,7 +17,7 @@ namespace mlc::schedule {
 class GpuAttentionFamily final : public FamilyOf<gpu::AttentionPlan> {
  public:
   std::string_view name() const override { return "gpu_attention"; }
-  int version() const override { return 3; }
+  int version() const override { return 4; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 
  protected:

@@ -5,6 +5,7 @@
 #include "base/ceil_div.h"
 #include "compiler/schedule/cuda/attention/attention_cluster.h"
 #include "compiler/schedule/cuda/attention/attention_fragments.h"
+#include "compiler/schedule/cuda/attention/attention_mask.h"
 #include "compiler/schedule/cuda/attention/attention_plan.h"
 #include "compiler/schedule/cuda/attention/attention_softmax.h"
 #include "compiler/schedule/cuda/attention/attention_stage.h"
@@ -43,6 +44,7 @@ class AttentionEmitter {
         stage_q_(workload, builder_, fused_, node_.operands[0], plan),
         stage_k_(workload, builder_, fused_, node_.operands[1], plan),
         stage_v_(workload, builder_, fused_, node_.operands[2], plan),
+        mask_(workload, builder_, fused_, plan, fragments_.fold()),
         softmax_(builder_, plan, fragments_),
         store_(workload, builder_, fused_, plan, fragments_.fold()) {
     if (AllNarrow(workload)) builder_.Approximate();
@@ -56,9 +58,11 @@ class AttentionEmitter {
 
   LoweredKernel Run() {
     const auto body = [&](const ExprRef& block, const ExprRef& thread) {
+      Locate(block, thread);
+      FetchAhead();
       builder_.AwaitInputs();
       builder_.ReleaseDependents();
-      Locate(block, thread);
+      store_.Begin(batch_, head_);
       CountKeys();
       builder_.Unrolled("e", fragments_.output_tiles(),
                         [&](const ExprRef& e) { builder_.Set(fragments_.output(), e, F32(0, 4)); });
@@ -105,13 +109,13 @@ class AttentionEmitter {
     const ExprRef head = builder_.Let("bh", ir::FloorDiv(rest, tiles));
     batch_ = builder_.Let("b", ir::FloorDiv(head, p_.heads));
     head_ = builder_.Let("h", ir::Mod(head, p_.heads));
-    store_.Begin(batch_, head_);
     const ExprRef warp = builder_.Let("warp", ir::FloorDiv(thread, 32));
     warp_ = warp;
     key_warp_ = builder_.Let("kw", ir::Mod(warp, int64_t{plan_.key_warps}));
     warp_row_ = builder_.Let("wr", ir::FloorDiv(warp, int64_t{plan_.key_warps}) * kQueryRows);
     fragments_.Begin(builder_.Let("lane", ir::Mod(thread, 32)), warp_row_);
     row_ = builder_.Let("row", first_row_ + warp_row_ + fragments_.group());
+    mask_.Begin(batch_, head_, row_);
   }
 
   // The chunk at this index of the block's.
@@ -131,19 +135,29 @@ class AttentionEmitter {
     if (plan_.stages == 1) return ir::Int(0);
     return builder_.Let("base", ir::Mod(chunk, int64_t{plan_.stages}) * (plan_.chunk * pitch));
   }
+  AttentionStage::Part KeysOf(const ExprRef& chunk, const ExprRef& end) const {
+    return {batch_, head_,      chunk * plan_.chunk, plan_.chunk,
+            end,    ir::Int(0), plan_.depth(),       p_.depth};
+  }
+  AttentionStage::Part ValuesOf(const ExprRef& chunk, const ExprRef& end) const {
+    return {batch_, head_,         chunk * plan_.chunk, plan_.chunk,
+            end,    first_column_, plan_.slice(),       p_.width};
+  }
   void CopyKeys(const ExprRef& chunk) {
     const int64_t pitch = plan_.pitch(plan_.depth());
-    stage_k_.Copy(k_, BaseOf(chunk, pitch), pitch,
-                  {batch_, head_, chunk * plan_.chunk, plan_.chunk, keys_, ir::Int(0),
-                   plan_.depth(), p_.depth},
-                  thread_);
+    stage_k_.Copy(k_, BaseOf(chunk, pitch), pitch, KeysOf(chunk, keys_), thread_);
   }
   void CopyValues(const ExprRef& chunk) {
     const int64_t pitch = plan_.pitch(plan_.slice());
-    stage_v_.Copy(v_, BaseOf(chunk, pitch), pitch,
-                  {batch_, head_, chunk * plan_.chunk, plan_.chunk, keys_, first_column_,
-                   plan_.slice(), p_.width},
-                  thread_);
+    stage_v_.Copy(v_, BaseOf(chunk, pitch), pitch, ValuesOf(chunk, keys_), thread_);
+  }
+  // Few queries are a step of a decoder, most of whose keys are old: L2 fetches them from memory
+  // while the launches before this one end. What these still write is right in L2, too.
+  void FetchAhead() {
+    if (plan_.split == 1 || plan_.block_chunks() > 1) return;
+    const ExprRef chunk = ChunkOf(ir::Int(0));
+    stage_k_.FetchAhead(KeysOf(chunk, ir::Int(p_.keys)), thread_);
+    stage_v_.FetchAhead(ValuesOf(chunk, ir::Int(p_.keys)), thread_);
   }
   void Wait(int pending) {
     builder_.WaitCopies(pending);
@@ -160,6 +174,10 @@ class AttentionEmitter {
       builder_.CommitCopies();
       CopyValues(only);
       builder_.CommitCopies();
+      if (mask_.IsAhead()) {
+        const ExprRef first = only * plan_.chunk + key_warp_ * int64_t{plan_.key_block};
+        mask_.Read(builder_.Let("first_masked", first + fragments_.pair()));
+      }
       Wait(1);
       fragments_.LoadQueries();
       return Steps(only, true);
@@ -227,8 +245,7 @@ class AttentionEmitter {
       const ExprRef key =
           tail || p_.masked ? builder_.Let("key", first_key + fragments_.pair() + n * 8) : nullptr;
       if (p_.masked) {
-        LoadMask(key, tail);
-        s = Do(ScalarOp::kAdd, s, builder_.Load(fragments_.fold(), ir::Int(0), 4));
+        s = Do(ScalarOp::kAdd, s, mask_.At(n, key));
       }
       builder_.Set(fragments_.scores(), at, s);
       if (!tail) continue;
@@ -244,33 +261,6 @@ class AttentionEmitter {
                   [&] { builder_.Store(fold, ir::Int(lane), F32(-kInfinity)); });
     }
     builder_.Set(fragments_.scores(), at, builder_.Load(fold, ir::Int(0), 4));
-  }
-
-  // The mask of the tile's four scores, into fold. Past the end any element will do.
-  void LoadMask(const ExprRef& key, bool tail) {
-    const ValueId mask = node_.operands[3];
-    const graph::TensorType& type = workload_.graph()[mask].type;
-    const int rank = type.rank();
-    const bool pairs =
-        rank > 0 && type.dims.back() % 2 == 0 && Fused::Vectorises(workload_, mask, rank - 1, 2);
-    const bool rows_end = p_.queries % plan_.rows() != 0;
-    for (int half = 0; half < 2; ++half) {
-      const ExprRef row = row_ + 8 * half;
-      const ExprRef q = rows_end ? builder_.Let("mq", ir::Min(row, ir::Int(p_.queries - 1))) : row;
-      for (int lane = 0; lane < (pairs ? 1 : 2); ++lane) {
-        const int64_t last = p_.keys - (pairs ? 2 : 1);
-        const ExprRef k =
-            tail ? builder_.Let("mk", ir::Min(key + lane, ir::Int(last))) : key + lane;
-        const std::vector<ExprRef> all = {batch_, head_, q, k};
-        Point point;
-        point.at.assign(all.end() - rank, all.end());
-        if (pairs) {
-          point.dim = rank - 1;
-          point.lanes = 2;
-        }
-        builder_.Store(fragments_.fold(), ir::Int(half * 2 + lane), fused_.Emit(mask, point));
-      }
-    }
   }
 
   void Finish() {
@@ -376,6 +366,7 @@ class AttentionEmitter {
   const ir::BufferId q_, k_, v_;
   AttentionFragments fragments_;
   AttentionStage stage_q_, stage_k_, stage_v_;
+  AttentionMask mask_;
   AttentionSoftmax softmax_;
   AttentionStore store_;
   std::optional<AttentionCluster> cluster_;

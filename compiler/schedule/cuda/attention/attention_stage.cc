@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ceil_div.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
 
 namespace mlc::schedule::gpu {
@@ -12,6 +13,7 @@ using ir::ExprRef;
 namespace {
 
 constexpr int kAccessBytes = 16;
+constexpr int kLineBytes = 128;
 // Vectors of a thread that are written out one by one.
 constexpr int64_t kUnrolled = 8;
 
@@ -67,6 +69,34 @@ void AttentionStage::Copy(ir::BufferId to, const ExprRef& base, int64_t pitch, c
   const int64_t rest = total % threads;
   if (rest == 0) return;
   builder_.If(Less(thread, ir::Int(rest)), [&] { step(ir::Int(whole)); });
+}
+
+void AttentionStage::FetchAhead(const Part& part, const ExprRef& thread) {
+  if (!plain_) return;
+  const int64_t line = std::min<int64_t>(part.columns, kLineBytes / SizeOf(plan_.data));
+  const int64_t row_lines = CeilDiv(part.columns, line);
+  const int64_t lines = part.rows * row_lines;
+  const std::vector<int64_t>& dims = workload_.graph()[value_].type.dims;
+  for (int64_t first = 0; first < lines; first += plan_.threads()) {
+    const auto one = [&] {
+      const ExprRef n = builder_.Let("line", thread + first);
+      const ExprRef row = part.first_row + ir::FloorDiv(n, row_lines);
+      const ExprRef column = part.first_column + ir::Mod(n, row_lines) * line;
+      // Past the end, what the last row and column have.
+      const std::vector<ExprRef> place = {part.batch, part.head, ir::Min(row, part.row_end - 1),
+                                          ir::Min(column, ir::Int(part.column_end - 1))};
+      ExprRef from = ir::Int(plain_->offset);
+      for (size_t d = 0; d < 4; ++d) {
+        if (dims[d] != 1) from = from + place[d] * plain_->strides[d];
+      }
+      builder_.Prefetch(fused_.OperandBuffer(plain_->operand), from, 2);
+    };
+    if (first + plan_.threads() <= lines) {
+      one();
+    } else {
+      builder_.If(Less(thread, ir::Int(lines - first)), one);
+    }
+  }
 }
 
 void AttentionStage::Element(ir::BufferId to, const ExprRef& at, const Part& part, const ExprRef& r,

@@ -31,6 +31,8 @@ class AttentionStage {
   // Copies element (r, c) of the part to `base` + r * pitch + c of `to`. All threads take part.
   void Copy(ir::BufferId to, const ir::ExprRef& base, int64_t pitch, const Part& part,
             const ir::ExprRef& thread);
+  // Has L2 fetch the part from memory, if it consists of vectors; reads nothing.
+  void FetchAhead(const Part& part, const ir::ExprRef& thread);
 
  private:
   bool CopiesVectors(const AttentionPlace& plain, int lanes) const;

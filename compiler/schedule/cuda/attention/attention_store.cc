@@ -10,6 +10,30 @@ namespace mlc::schedule::gpu {
 using graph::ValueId;
 using ir::ExprRef;
 
+void AttentionStore::Begin(const ExprRef& batch, const ExprRef& head) {
+  batch_ = batch;
+  head_ = head;
+  const graph::Graph& graph = workload_.graph();
+  const auto users = graph.Users();
+  for (const ValueId id : workload_.operands()) {
+    const std::vector<ValueId>& readers = users[static_cast<size_t>(id)];
+    const auto is_anchor = [&](ValueId reader) { return reader == plan_.problem.anchor; };
+    if (graph[id].type.NumElements() != 1 || std::ranges::all_of(readers, is_anchor)) continue;
+    const Point first{std::vector<ExprRef>(graph[id].type.dims.size(), ir::Int(0)), -1, 1, nullptr};
+    const ExprRef value = fused_.Emit(id, first);
+    const ir::BufferId given = builder_.Registers("given", value->type.dtype, 1, 1);
+    builder_.Set(given, ir::Int(0), value);
+    given_[id] = builder_.Get(given, ir::Int(0));
+  }
+}
+
+// With the values that the results are computed from.
+FusedValues::Bound AttentionStore::With(const ExprRef& result) const {
+  FusedValues::Bound bound = given_;
+  bound[plan_.problem.anchor] = result;
+  return bound;
+}
+
 void AttentionStore::Pair(const ExprRef& row, const ExprRef& column, ir::BufferId pair) {
   const ValueId anchors[] = {plan_.problem.anchor};
   const bool vectors =
@@ -30,8 +54,7 @@ void AttentionStore::Pair(const ExprRef& row, const ExprRef& column, ir::BufferI
   const ExprRef value = builder_.Get(pair, ir::Int(0));
   if (vectors) {
     return guarded(column, [&] {
-      fused_.StoreOutputs({{batch_, head_, row, column}, 3, 2, nullptr},
-                          {{plan_.problem.anchor, value}});
+      fused_.StoreOutputs({{batch_, head_, row, column}, 3, 2, nullptr}, With(value));
     });
   }
   const ir::BufferId fold = fold_;
@@ -40,7 +63,7 @@ void AttentionStore::Pair(const ExprRef& row, const ExprRef& column, ir::BufferI
     const ExprRef c = builder_.Let("e", column + lane);
     guarded(c, [&] {
       fused_.StoreOutputs({{batch_, head_, row, c}, -1, 1, nullptr},
-                          {{plan_.problem.anchor, builder_.Load(fold, ir::Int(lane))}});
+                          With(builder_.Load(fold, ir::Int(lane))));
     });
   }
 }
