@@ -16,6 +16,9 @@ struct GpuSkinnyCalibration {
   double output_end;  // and of each output
   double arrive_latency;
   double cluster_latency;
+  // Of blocks whose columns are all under way before they wait for rows, in a step of a decoder:
+  double head_start;  // in which columns arrive
+  double beside;      // for one on each multiprocessor, which the launches beside it lack
 };
 
 // Of weights of few bits, which warps decode. Fitted to 290 configs of 11 products on an

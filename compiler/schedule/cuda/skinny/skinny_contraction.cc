@@ -20,6 +20,25 @@ double BlocksPerSm(const GpuContraction& g, const target::Target& target, const 
   return std::max(1.0, std::min({memory, registers, 2048.0 / plan.threads(), 32.0}));
 }
 
+// Of defaults whose columns pass through shared memory: warps that copy little at a time wait
+// often, and a block has to have under way what arrives while another launch ends.
+constexpr int kMostStagedWarps = 8, kLeastStagedColumns = 4;
+constexpr int64_t kLeastStagedBytes = 96 << 10;
+
+// A multiprocessor's only block goes through several times what it has in shared memory: it begins
+// to read while the launch before ends, as it finds room beside that, and does not stop.
+bool IsStream(const target::Target& target, const SkinnyPlan& plan) {
+  return plan.stages > 0 && plan.turns > 1 && plan.blocks() <= target.gpu().sms &&
+         plan.turns * plan.split_steps >= 3 * plan.stages;
+}
+
+// All columns of a block, with room beside it, are under way before it waits for rows that it reads
+// as they are: they arrive while the launch before ends.
+bool IsUnderWay(const GpuContraction& g, const target::Target& target, const SkinnyPlan& plan) {
+  return g.p.norm == graph::kNoValue && plan.turns == 1 && plan.stages == plan.split_steps &&
+         3 * plan.block_bytes(g) <= 2 * target.gpu().sm_bytes && plan.blocks() <= target.gpu().sms;
+}
+
 // Estimated clock cycles; only their order matters.
 double Cycles(const GpuContraction& g, const target::Target& target, const SkinnyPlan& plan) {
   const target::GpuSkinnyCalibration& core = target::CalibrationOf(target.gpu()).skinny;
@@ -31,9 +50,13 @@ double Cycles(const GpuContraction& g, const target::Target& target, const Skinn
   const double block_bytes =
       static_cast<double>(plan.turns * plan.split_steps) * 512.0 * plan.width();
   // What one multiprocessor has in flight bounds what it gets during a latency.
-  const double flight = at_once * plan.warps * plan.columns * plan.unroll * 512.0;
+  const double loads = plan.stages > 0 ? plan.stages - 1 : plan.unroll;
+  const double flight = at_once * plan.warps * plan.columns * loads * 512.0;
   const double bytes_per_cycle = std::min(core.bytes, flight / core.memory_latency);
-  const double memory = at_once * block_bytes / bytes_per_cycle;
+  double bytes = at_once * block_bytes;
+  if (IsStream(target, plan)) bytes -= flight;
+  if (IsUnderWay(g, target, plan)) bytes -= core.head_start * bytes_per_cycle;
+  const double memory = std::max(0.0, bytes) / bytes_per_cycle;
   const double rows = static_cast<double>(g.m);
   const double issue = at_once * block_bytes / (16.0 / plan.lanes) / 16 *
                        (1 + core.row_work * rows) * (16.0 / plan.lanes) / 128;
@@ -43,6 +66,7 @@ double Cycles(const GpuContraction& g, const target::Target& target, const Skinn
   // The next tile is on its way while one ends.
   if (plan.turns > 1) end += (plan.turns - 1) * end / 2;
   if (plan.split > 1) end += plan.cluster ? core.cluster_latency : core.arrive_latency;
+  if (IsUnderWay(g, target, plan)) end += core.beside * blocks / sms;
   return rounds * (start + std::max(memory, issue) + end);
 }
 
@@ -55,6 +79,7 @@ SkinnyPlan MakeSkinnyPlan(const GpuContraction& g, const Config& config) {
   plan.columns = knob("columns");
   plan.unroll = knob("unroll");
   plan.turns = knob("turns");
+  plan.stages = knob("stages");
   const KSplit split = SplitOf(config["split"]);
   plan.split = split.parts;
   plan.cluster = split.cluster;
@@ -78,6 +103,12 @@ RejectReason CheckSkinnyPlan(const GpuContraction& g, const target::Target& targ
   if (plan.block_bytes(g) > target.gpu().block_bytes) return RejectReason::kCache;
   if (plan.unroll > 1 && plan.unroll > plan.split_steps) return RejectReason::kRedundant;
   if (plan.width() > 8 && plan.outputs() / 2 >= g.n) return RejectReason::kTileExceedsShape;
+  if (plan.stages > 0) {
+    // Slots follow from the step of a tile; the last stages of a tile are followed by the next's.
+    if (plan.unroll > 1 || plan.stages > plan.split_steps) return RejectReason::kRedundant;
+    if (plan.steps % plan.split_steps != 0) return RejectReason::kUnsupported;
+    if (plan.turns > 1 && plan.split_steps % plan.stages != 0) return RejectReason::kUnsupported;
+  }
   if (plan.turns > 1 && (plan.split > 1 || plan.turns > plan.tiles))
     return RejectReason::kRedundant;
   if (plan.split > 1) {
@@ -118,6 +149,7 @@ Space SkinnyContractionFamily::MakeSpace(const graph::Workload&, const GpuContra
   AddClusters(target, CeilDiv(g.k, step), splits);
   space.knobs.push_back({"split", splits});
   space.knobs.push_back({"turns", {1, 2, 3, 4, 6, 8}});
+  space.knobs.push_back({"stages", {0, 2, 4, 8, 11, 16, 22}});
   return space;
 }
 
@@ -132,8 +164,10 @@ KernelFacts SkinnyContractionFamily::Facts(const graph::Workload& workload, cons
                                            const Config& config) const {
   const SkinnyPlan plan = MakeSkinnyPlan(g, config);
   KernelFacts facts;
-  const double blocks = static_cast<double>(plan.blocks());
   const double sms = UsableSms(target, plan.k_split());
+  double blocks = static_cast<double>(plan.blocks());
+  // What arrives while the launch before ends takes no longer on few multiprocessors.
+  if (IsUnderWay(g, target, plan)) blocks = std::max(blocks, sms);
   const double packed = static_cast<double>(plan.tiles * plan.width() * plan.steps) * 512;
   const double rows = static_cast<double>(g.m);
   facts.useful_flops = workload.Flops();
@@ -172,6 +206,11 @@ Config SkinnyContractionFamily::DefaultIn(const graph::Workload&, const GpuContr
                                           const target::Target& target, const Space& part) const {
   const auto cycles = [&](const Config& config) -> std::optional<double> {
     const SkinnyPlan plan = MakeSkinnyPlan(g, config);
+    if (plan.stages > 0) {
+      if (plan.warps > kMostStagedWarps || plan.columns < kLeastStagedColumns) return std::nullopt;
+      if (plan.ring_bytes() < kLeastStagedBytes) return std::nullopt;
+      if (!IsStream(target, plan) && !IsUnderWay(g, target, plan)) return std::nullopt;
+    }
     if (plan.cluster || CheckSkinnyPlan(g, target, plan) != RejectReason::kNone)
       return std::nullopt;
     // Exact functions of wide results may take more registers than so many threads have.

@@ -5,7 +5,8 @@
 // sums are f32. Any pointwise epilogue.
 //
 // Knobs: warps of a block, columns of a warp, unroll (loads of a column in flight), split (blocks
-// that divide k), turns (tiles of a block). Stateless, thread-safe.
+// that divide k), turns (tiles of a block), stages (steps of a warp in shared memory, through which
+// columns then pass; 0: none). Stateless, thread-safe.
 #pragma once
 
 #include "compiler/schedule/cuda/tile/gpu_tile.h"
@@ -16,7 +17,7 @@ namespace mlc::schedule {
 class SkinnyContractionFamily final : public FamilyOf<GpuContraction> {
  public:
   std::string_view name() const override { return "skinny_contraction"; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
   std::vector<std::string_view> layout_knobs() const override { return {"warps", "columns"}; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 

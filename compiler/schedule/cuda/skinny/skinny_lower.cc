@@ -68,7 +68,8 @@ class SkinnyLowering {
   void EmitTurns(TileOutput& output);
   void PlaceBlock(const ExprRef& block, const ExprRef& thread);
   void PlaceTile(const ExprRef& tile);
-  void MultiplyAll();
+  ExprRef PanelOf(const ExprRef& tile);
+  void MultiplyAll(const ExprRef& next_panel = nullptr, const ExprRef& more = nullptr);
   // Whether every block has a whole group of steps.
   bool IsEarly() const {
     return plan_.steps - (plan_.split - 1) * plan_.split_steps >= plan_.unroll;
@@ -76,6 +77,13 @@ class SkinnyLowering {
   void CopyRows();
   void NormRows();
   void LoadColumns(const ExprRef& step, int count);
+  void LoadFirst();
+  // Through shared memory: the copies of a step begin `ahead` steps before it is multiplied.
+  bool IsWhole() const { return plan_.stages == plan_.split_steps && plan_.turns == 1; }
+  int Ahead() const { return IsWhole() ? plan_.stages : plan_.stages - 1; }
+  ExprRef SlotAt(const ExprRef& step) const;
+  void CopyColumns(const ExprRef& panel, const ExprRef& step, const ExprRef& slot);
+  void MultiplyStages(const ExprRef& next_panel, const ExprRef& more);
   void Multiply(const ExprRef& step, int count);
   void DepositSums();
   int64_t Sum(int row, int column) const { return row * int64_t{plan_.columns} + column; }
@@ -85,7 +93,7 @@ class SkinnyLowering {
   const SkinnyPlan& plan_;
   ir::KernelBuilder b_;
   Fused fused_;
-  ir::BufferId packed_ = 0, rows_ = 0, sums_ = 0, w_ = 0, x_ = 0, c_ = 0;
+  ir::BufferId packed_ = 0, rows_ = 0, sums_ = 0, w_ = 0, x_ = 0, c_ = 0, ring_ = 0;
   std::optional<NormedRows> normed_;
   TileOutput::Place place_;
   ExprRef warp_, lane_, panel_, first_, count_;
@@ -98,6 +106,9 @@ LoweredKernel SkinnyLowering::Run() {
   const auto m = static_cast<int>(g_.m);
   rows_ = b_.SharedMemory("rows", DType::kF32, g_.m * plan_.row_elements());
   sums_ = b_.SharedMemory("sums", DType::kF32, g_.m * (plan_.width() + 8));
+  if (plan_.stages > 0) {
+    ring_ = b_.SharedMemory("ring", g_.p.column_dtype, plan_.ring_elements());
+  }
   w_ = b_.Registers("w", g_.p.column_dtype, plan_.lanes, plan_.unroll * plan_.columns);
   x_ = b_.Registers("xs", DType::kF32, plan_.lanes, 1);
   c_ = b_.Registers("c", DType::kF32, 1, m * plan_.columns);
@@ -171,6 +182,74 @@ void SkinnyLowering::LoadColumns(const ExprRef& step, int count) {
   }
 }
 
+// The first loads of a tile, which need not wait for the launches before this one.
+void SkinnyLowering::LoadFirst() {
+  if (plan_.stages == 0) {
+    if (IsEarly()) LoadColumns(Int(0), plan_.unroll);
+    return;
+  }
+  for (int i = 0; i < Ahead(); ++i) {
+    CopyColumns(panel_, Int(i), Int(i));
+    b_.CommitCopies();
+  }
+}
+
+ExprRef SkinnyLowering::SlotAt(const ExprRef& step) const {
+  return ir::Mod(step, int64_t{plan_.stages});
+}
+
+// Each lane copies what it multiplies itself, so no barrier is between.
+void SkinnyLowering::CopyColumns(const ExprRef& panel, const ExprRef& step, const ExprRef& slot) {
+  const ExprRef to =
+      b_.Let("slot_at", (warp_ * int64_t{plan_.stages} + slot) * plan_.stage_elements() +
+                            lane_ * int64_t{plan_.lanes});
+  const ExprRef from = b_.Let("column_at", panel + step * plan_.stage_elements());
+  for (int j = 0; j < plan_.columns; ++j) {
+    b_.CopyAsync(ring_, to + j * plan_.step(), packed_, from + j * plan_.step(), plan_.lanes);
+  }
+}
+
+// The first copies have begun. `more`: whether those of `next_panel` follow; null: they do not.
+void SkinnyLowering::MultiplyStages(const ExprRef& next_panel, const ExprRef& more) {
+  const int64_t steps = plan_.split_steps;
+  const int64_t ahead = Ahead();
+  const auto one = [&](const ExprRef& step, int pending) {
+    b_.WaitCopies(pending);
+    const ExprRef at =
+        b_.Let("stage_at", (warp_ * int64_t{plan_.stages} + SlotAt(step)) * plan_.stage_elements() +
+                               lane_ * int64_t{plan_.lanes});
+    for (int j = 0; j < plan_.columns; ++j) {
+      b_.Set(w_, Int(j), b_.Load(ring_, at + j * plan_.step(), plan_.lanes));
+    }
+  };
+  if (IsWhole()) {
+    for (int i = 0; i < steps; ++i) {
+      one(Int(i), static_cast<int>(steps) - 1 - i);
+      Multiply(Int(i), 1);
+    }
+    return;
+  }
+  const int pending = plan_.stages - 2;
+  b_.For("k_step", steps - ahead, [&](const ExprRef& step) {
+    one(step, pending);
+    const ExprRef next = b_.Let("next", step + ahead);
+    CopyColumns(panel_, next, SlotAt(next));
+    b_.CommitCopies();
+    Multiply(step, 1);
+  });
+  b_.For("last_step", Int(steps - ahead), Int(steps), 1, [&](const ExprRef& step) {
+    one(step, pending);
+    if (more) {
+      b_.If(more, [&] {
+        const ExprRef next = b_.Let("next", step + (ahead - steps));
+        CopyColumns(next_panel, next, SlotAt(step + ahead));
+      });
+    }
+    b_.CommitCopies();
+    Multiply(step, 1);
+  });
+}
+
 void SkinnyLowering::Multiply(const ExprRef& step, int count) {
   const ExprRef at = b_.Let("row_at", step * plan_.step() + lane_ * int64_t{plan_.lanes});
   for (int u = 0; u < count; ++u) {
@@ -230,16 +309,23 @@ void SkinnyLowering::PlaceBlock(const ExprRef& block, const ExprRef& thread) {
 void SkinnyLowering::PlaceTile(const ExprRef& tile) {
   place_.tile = tile;
   place_.n = b_.Let("n_first", tile * int64_t{plan_.outputs()});
-  const int64_t column = plan_.step() * plan_.columns;
-  panel_ = b_.Let("panel", ((tile * int64_t{plan_.warps} + warp_) * plan_.steps + first_) * column +
-                               lane_ * int64_t{plan_.lanes});
+  panel_ = PanelOf(tile);
 }
 
-// The first loads have been made if there are enough.
-void SkinnyLowering::MultiplyAll() {
+// Where the lane's first load of the tile is.
+ExprRef SkinnyLowering::PanelOf(const ExprRef& tile) {
+  return b_.Let("panel", ((tile * int64_t{plan_.warps} + warp_) * plan_.steps + first_) *
+                                 plan_.stage_elements() +
+                             lane_ * int64_t{plan_.lanes});
+}
+
+// The first loads have been made if there are enough. Those of the next panel follow if there are
+// `more` and columns pass through shared memory.
+void SkinnyLowering::MultiplyAll(const ExprRef& next_panel, const ExprRef& more) {
   for (int i = 0; i < static_cast<int>(g_.m) * plan_.columns; ++i) {
     b_.Set(c_, Int(i), ir::Float(DType::kF32, 0));
   }
+  if (plan_.stages > 0) return MultiplyStages(next_panel, more);
   if (IsEarly()) Multiply(Int(0), plan_.unroll);
   const ExprRef bulk = b_.Let("bulk", ir::FloorDiv(count_, plan_.unroll));
   b_.For("group", Int(IsEarly() ? 1 : 0), bulk, 1, [&](const ExprRef& group) {
@@ -260,7 +346,7 @@ void SkinnyLowering::EmitBlock(const ExprRef& block, const ExprRef& thread, Tile
   PlaceTile(b_.Let("tile", plan_.cluster ? ir::FloorDiv(block, plan_.split)
                                          : ir::Mod(block, plan_.grid_tiles())));
   // The columns are constant: the first loads need not wait for the launches before this one.
-  if (IsEarly()) LoadColumns(Int(0), plan_.unroll);
+  LoadFirst();
   if (normed_) normed_->Preload(thread);
   b_.AwaitInputs();
   CopyRows();
@@ -278,8 +364,9 @@ void SkinnyLowering::EmitTurns(TileOutput& output) {
   ForTurns(b_, place_.tile, plan_.tiles, grid, [&](const ExprRef& tile, const ExprRef& more) {
     PlaceTile(tile);
     const TileOutput::Place place = place_;
-    MultiplyAll();
-    if (IsEarly()) {
+    const bool staged = plan_.stages > 0;
+    MultiplyAll(staged ? PanelOf(tile + grid) : nullptr, staged ? more : nullptr);
+    if (!staged && IsEarly()) {
       b_.If(more, [&] {
         PlaceTile(b_.Let("next_tile", tile + grid));
         LoadColumns(Int(0), plan_.unroll);

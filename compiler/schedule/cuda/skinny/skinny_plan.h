@@ -24,6 +24,7 @@ struct SkinnyPlan {
   int split = 1;
   bool cluster = false;  // the blocks that share k are one
   int turns = 1;         // tiles of a block, one after the other
+  int stages = 0;        // steps of a warp in shared memory; 0: columns go to registers
 
   int lanes = 8;      // elements of one 16-byte load
   int ends = 1;       // columns that an output is computed from: neighbours in a warp
@@ -37,14 +38,20 @@ struct SkinnyPlan {
   int outputs() const { return width() / ends; }  // of a row
   int64_t step() const { return 32 * lanes; }
   int64_t row_elements() const { return split_steps * step(); }  // of one row in shared memory
+  // Of a warp's steps in shared memory.
+  int64_t stage_elements() const { return columns * step(); }
+  int64_t ring_elements() const { return warps * stages * stage_elements(); }
+  int64_t ring_bytes() const { return ring_elements() * 16 / lanes; }
   int64_t block_bytes(const GpuContraction& g) const {
-    return 4 * g.m * (row_elements() + width() + 8) + NormedRows::Bytes(g, threads());
+    return 4 * g.m * (row_elements() + width() + 8) + NormedRows::Bytes(g, threads()) +
+           ring_bytes();
   }
   int64_t grid_tiles() const { return CeilDiv(tiles, int64_t{turns}); }
   int64_t blocks() const { return split * grid_tiles(); }
   int registers(const GpuContraction& g) const {
     const int products = static_cast<int>(g.m) * columns + 2 * lanes;
-    return 40 + 4 * unroll * columns + std::max(products, NormedRows::Registers(g, threads()));
+    return 40 + 4 * (stages > 0 ? 1 : unroll) * columns +
+           std::max(products, NormedRows::Registers(g, threads()));
   }
 };
 
