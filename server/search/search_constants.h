@@ -3,6 +3,7 @@
 // (tests/bench/search/judge.py). A value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "costmodel/boosting.h"
@@ -10,6 +11,8 @@
 namespace mlc::server {
 
 struct SearchConstants {
+  // Tries for the first candidates of a family.
+  size_t sample_draws = 12000;
   // Results without an improvement after which the search descends, and starts elsewhere as well.
   int64_t descend_after = 10;
   int64_t restart_after = 30;

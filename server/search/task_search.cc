@@ -13,7 +13,6 @@ namespace mlc::server {
 namespace {
 
 constexpr size_t kSample = 1200;        // candidates of a family to start with
-constexpr size_t kDraws = 12000;        // tries for them
 constexpr int kPriorRounds = 4;         // of growth before the first trial
 constexpr double kImprovement = 0.995;  // an improvement that counts
 // A failed trial counts as a sample this many times slower than expected.
@@ -27,7 +26,8 @@ constexpr int kRounds = 3;
 
 TaskSearch::TaskSearch(std::unique_ptr<CandidateSource> source, SharedModels& models,
                        const SearchConstants& constants, Rng rng)
-    : pool_(std::move(source)),
+    : sample_draws_(constants.sample_draws),
+      pool_(std::move(source)),
       rng_(rng),
       scores_(pool_, models, constants),
       arms_({pool_, times_, scores_, tried_, rng_, constants}) {
@@ -79,7 +79,7 @@ void TaskSearch::Start(std::span<const PointRef> of_other_devices) {
     done_ = true;
     return;
   }
-  pool_.Sample(kSample, kDraws, rng_);
+  pool_.Sample(kSample, sample_draws_, rng_);
   scores_.Update(times_);
   // With knowledge of earlier jobs the sample moves towards what they would choose.
   const bool informed = scores_.has_prior();

@@ -102,6 +102,7 @@ class TaskSearch {
   TaskCourse CourseNow();
   void Fill(Pick& pick, int candidate, const char* arm);
 
+  const size_t sample_draws_;
   Pool pool_;
   Rng rng_;
   CandidateTimes times_;

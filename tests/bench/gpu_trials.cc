@@ -17,11 +17,12 @@ Result<target::Target> TypicalH200() {
       "tensor_gflops=800000 copy_gbps=4350");
 }
 
-Result<std::unique_ptr<worker::Engine>> FirstGpu() {
+Result<std::unique_ptr<worker::Engine>> FirstGpu(bool user_kernels) {
   worker::WorkerOptions options;
   options.gpus = MLC_TRY(worker::FindGpus());
   options.gpus.resize(1);
   options.cpu = false;
+  options.allow_user_kernels = user_kernels;
   options.builders = target::UsableCpus();
   options.target = target::DetectHost(options.builders);
   options.target.fma_gflops = 1;

@@ -23,8 +23,9 @@ struct Problem {
 // For lists of candidates on a machine without a GPU.
 Result<target::Target> TypicalH200();
 
-// On the first GPU alone; MLC_TEST_SANDBOX=off switches the sandbox off.
-Result<std::unique_ptr<worker::Engine>> FirstGpu();
+// On the first GPU alone; MLC_TEST_SANDBOX=off switches the sandbox off. `user_kernels`: it also
+// runs user-supplied kernels.
+Result<std::unique_ptr<worker::Engine>> FirstGpu(bool user_kernels = false);
 
 // Of the configs, by their texts.
 std::map<std::string, Measurement> Measure(worker::Engine& engine, const std::string& workload,

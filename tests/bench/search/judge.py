@@ -3,7 +3,7 @@
 
     judge.py --spaces FOLDER [--rugged FIRST:COUNT] [--build build/release] [--seeds 30] [--trials 256]
              [--methods cold,warm,random,genetic,descent] [--rearranged] [--scatter 0.05] [--failures 0.1]
-             [--jobs 2] [--runs FILE.jsonl] [--nested]
+             [--goal 0.95] [--jobs 2] [--runs FILE.jsonl] [--nested]
 
 Runs replay_searches for all spaces and writes its raw results to --runs. With --runs alone, the
 tables come from the file. --rearranged: each seed reverses the order of the values of some knobs
@@ -61,8 +61,8 @@ def problem_class(problem):
 
 
 class Runs:
-    def __init__(self, lines, trials):
-        self.over = trials + 1
+    def __init__(self, lines, trials, goal):
+        self.over, self.goal = trials + 1, goal
         self.methods = []
         self.intervals = collections.defaultdict(lambda: [0, 0])  # method -> those that held, all
         self.by_space = collections.defaultdict(dict)  # (class, space) -> method -> reached
@@ -79,7 +79,7 @@ class Runs:
         return f"over {self.over - 1}" if value >= self.over else str(value)
 
     def print_problems(self):
-        print("| problem | search | trials to 95 % | interval | reached, % | interval |")
+        print(f"| problem | search | trials to {100 * self.goal:g} % | interval | reached, % | interval |")
         print("|---|---|---|---|---|---|")
         for problem in sorted({problem for problem, _ in self.by_space}):
             for method in self.methods:
@@ -127,7 +127,7 @@ def replay(args, work):
     (spaces, name), constants = work
     command = [f"{args.build}/bench/replay_searches", spaces, f"only={name}", f"seeds={args.seeds}",
                f"trials={args.trials}", f"methods={args.methods}", f"rearranged={int(args.rearranged)}",
-               f"scatter={args.scatter}", f"failures={args.failures}"]
+               f"scatter={args.scatter}", f"failures={args.failures}", f"goal={args.goal}"]
     if constants:
         command.append(f"constants={constants}")
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
@@ -144,6 +144,7 @@ def main():
     parser.add_argument("--rearranged", action="store_true")
     parser.add_argument("--scatter", type=float, default=0)
     parser.add_argument("--failures", type=float, default=0)
+    parser.add_argument("--goal", type=float, default=0.95, help="share of the optimum that counts (%(default)g)")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--runs")
     parser.add_argument("--nested", action="store_true")
@@ -164,7 +165,7 @@ def main():
         sys.exit("judge.py: name --spaces, --rugged or --runs")
     if args.nested:
         lines = nested_choice.judged(lines, args.trials + 1)
-    runs = Runs(lines, args.trials)
+    runs = Runs(lines, args.trials, args.goal)
     runs.print_problems()
     print()
     runs.print_spaces()

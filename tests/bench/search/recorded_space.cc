@@ -64,6 +64,48 @@ float Evenness(double value) {
   return power;
 }
 
+class RecordedSource : public server::CandidateSource {
+ public:
+  RecordedSource(const RecordedSpace& space, RecordedSpace::Blind blind)
+      : space_(space), blind_(blind) {}
+  size_t families() const override { return 1; }
+  std::string_view family_name(size_t) const override { return "recorded"; }
+  std::span<const uint16_t> radix(size_t) const override { return space_.radix(); }
+  size_t columns() const override {
+    return blind_.features ? 1 : 2 * space_.radix().size() + kProductColumns;
+  }
+  bool Describe(size_t family, const server::Point& point, double& estimate_ns,
+                std::span<float> features) const override;
+  std::vector<server::PointRef> Defaults() const override { return {{0, space_.start()}}; }
+
+ private:
+  const RecordedSpace& space_;
+  const RecordedSpace::Blind blind_;
+};
+
+bool RecordedSource::Describe(size_t, const server::Point& point, double& estimate_ns,
+                              std::span<float> features) const {
+  if (!space_.Has(point)) return false;
+  estimate_ns = blind_.estimates ? 1e6 : space_.At(point).estimate_ns;
+  if (blind_.features) {
+    features[0] = 0;
+    return true;
+  }
+  // Extents of block and tile, which stand first in these spaces, also as products.
+  double all = 1, blocks = 1;
+  for (size_t k = 0; k < point.size(); ++k) {
+    const double value = space_.domains()[k][point[k]];
+    features[2 * k] = static_cast<float>(std::log2(1 + std::max(0.0, value)));
+    features[2 * k + 1] = Evenness(value);
+    if (k < 5) all *= std::max(1.0, value);
+    if (k < 2) blocks *= std::max(1.0, value);
+  }
+  features[2 * point.size()] = static_cast<float>(std::log2(all));
+  features[2 * point.size() + 1] = static_cast<float>(std::log2(blocks));
+  features[2 * point.size() + 2] = static_cast<float>(std::fmod(blocks, 32));
+  return true;
+}
+
 }  // namespace
 
 RecordedSpace::RecordedSpace(std::string problem, std::string device, Domains domains, Rows rows)
@@ -103,15 +145,21 @@ SpaceRef RecordedSpace::Rearranged(uint64_t seed) const {
   return space;
 }
 
+Result<SpaceFile> ReadSpaceFile(const std::string& path) {
+  std::string text = MLC_TRY(ReadGzip(path));
+  const std::string name = std::filesystem::path(path).filename().string();
+  const std::string stem = name.substr(0, name.find('.'));
+  return SpaceFile{std::move(text), stem.substr(0, stem.find('_')),
+                   stem.substr(stem.find('_') + 1)};
+}
+
 Result<SpaceRef> RecordedSpace::Read(const std::string& path) {
-  const std::string text = MLC_TRY(ReadGzip(path));
-  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const SpaceFile file = MLC_TRY(ReadSpaceFile(path));
+  const std::string& device = file.device;
+  const json root = json::parse(file.text, nullptr, /*allow_exceptions=*/false);
   if (root.is_discarded() || !root.is_object() || !root.contains("cache")) {
     return DataLoss("'" + path + "' holds no recorded space");
   }
-  const std::string name = std::filesystem::path(path).filename().string();
-  const std::string stem = name.substr(0, name.find('.'));
-  const std::string device = stem.substr(stem.find('_') + 1);
   std::vector<std::string> names;
   Domains domains;
   for (const auto& knob : root["tune_params_keys"]) {
@@ -132,37 +180,12 @@ Result<SpaceRef> RecordedSpace::Read(const std::string& path) {
     any = any || entry.ns > 0;
   }
   if (!any) return DataLoss("'" + path + "' has no times");
-  return SpaceRef(std::make_shared<RecordedSpace>(stem.substr(0, stem.find('_')), device,
-                                                  std::move(domains), std::move(rows)));
+  return SpaceRef(
+      std::make_shared<RecordedSpace>(file.problem, device, std::move(domains), std::move(rows)));
 }
 
-size_t RecordedSource::columns() const {
-  return blind_.features ? 1 : 2 * space_->radix().size() + kProductColumns;
+std::unique_ptr<server::CandidateSource> RecordedSpace::Source(Blind blind) const {
+  return std::make_unique<RecordedSource>(*this, blind);
 }
-
-bool RecordedSource::Describe(size_t, const server::Point& point, double& estimate_ns,
-                              std::span<float> features) const {
-  if (!space_->Has(point)) return false;
-  estimate_ns = blind_.estimates ? 1e6 : space_->At(point).estimate_ns;
-  if (blind_.features) {
-    features[0] = 0;
-    return true;
-  }
-  // Extents of block and tile, which stand first in these spaces, also as products.
-  double all = 1, blocks = 1;
-  for (size_t k = 0; k < point.size(); ++k) {
-    const double value = space_->domains()[k][point[k]];
-    features[2 * k] = static_cast<float>(std::log2(1 + std::max(0.0, value)));
-    features[2 * k + 1] = Evenness(value);
-    if (k < 5) all *= std::max(1.0, value);
-    if (k < 2) blocks *= std::max(1.0, value);
-  }
-  features[2 * point.size()] = static_cast<float>(std::log2(all));
-  features[2 * point.size() + 1] = static_cast<float>(std::log2(blocks));
-  features[2 * point.size() + 2] = static_cast<float>(std::fmod(blocks, 32));
-  return true;
-}
-
-std::vector<server::PointRef> RecordedSource::Defaults() const { return {{0, space_->start()}}; }
 
 }  // namespace mlc::bench

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "server/search/candidate_source.h"
+#include "server/search/search_constants.h"
 
 namespace mlc::bench {
 
@@ -23,10 +24,17 @@ class RecordedSpace {
   // By knob, its values.
   using Domains = std::vector<std::vector<double>>;
 
+  // What is withheld from the search.
+  struct Blind {
+    bool estimates = false;  // all estimates are alike
+    bool features = false;   // the models see one constant column, so that trees cannot split
+  };
+
   // NOT_FOUND or DATA_LOSS for a file that is no recorded space.
   static Result<std::shared_ptr<const RecordedSpace>> Read(const std::string& path);
   // REQUIRES: a config succeeds, and every point of the rows is on the grid of the domains.
   RecordedSpace(std::string problem, std::string device, Domains domains, Rows rows);
+  virtual ~RecordedSpace() = default;
 
   const std::string& problem() const { return problem_; }
   const std::string& device() const { return device_; }
@@ -44,6 +52,16 @@ class RecordedSpace {
   // Time of the fastest config.
   double best_ns() const { return best_ns_; }
 
+  // The space as the search sees it; it borrows the space. Failing configs are legal, and the
+  // default is start().
+  virtual std::unique_ptr<server::CandidateSource> Source(Blind blind) const;
+  // The point of a candidate of the source.
+  virtual server::Point KeyOf(const server::PointRef& ref) const { return ref.point; }
+  // Tries of the search for its first candidates.
+  virtual size_t sample_draws() const { return server::SearchConstants().sample_draws; }
+  // A trial reports the median of so many of the recorded timings.
+  virtual int timings_of_trial() const { return 5; }
+
  private:
   std::string problem_, device_;
   Domains domains_;
@@ -55,26 +73,10 @@ class RecordedSpace {
 
 using SpaceRef = std::shared_ptr<const RecordedSpace>;
 
-// The space as the search sees it. Failing configs are legal, and the default is the first config.
-class RecordedSource : public server::CandidateSource {
- public:
-  // What is withheld from the search.
-  struct Blind {
-    bool estimates = false;  // all estimates are alike
-    bool features = false;   // the models see one constant column, so that trees cannot split
-  };
-  RecordedSource(SpaceRef space, Blind blind) : space_(std::move(space)), blind_(blind) {}
-  size_t families() const override { return 1; }
-  std::string_view family_name(size_t) const override { return "recorded"; }
-  std::span<const uint16_t> radix(size_t) const override { return space_->radix(); }
-  size_t columns() const override;
-  bool Describe(size_t family, const server::Point& point, double& estimate_ns,
-                std::span<float> features) const override;
-  std::vector<server::PointRef> Defaults() const override;
-
- private:
-  SpaceRef space_;
-  Blind blind_;
+// The text of a gzipped file, and what its name PROBLEM_DEVICE.json.gz says.
+struct SpaceFile {
+  std::string text, problem, device;
 };
+Result<SpaceFile> ReadSpaceFile(const std::string& path);
 
 }  // namespace mlc::bench

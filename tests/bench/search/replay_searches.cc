@@ -1,9 +1,9 @@
 // Replays searches on spaces of which every config is known; prints one JSON object for each run:
 //   replay_searches SPACES [seeds=30] [first=1] [trials=256] [noise=1]
-//                   [scatter=0] [failures=0] [rearranged=0]
+//                   [scatter=0] [failures=0] [rearranged=0] [goal=0.95]
 //                   [methods=cold,warm,...] [only=PROBLEM/DEVICE,...] [constants=NAME:VALUE,...]
-// SPACES: a folder of *.json.gz files named KERNEL_DEVICE.json.gz, or rugged:FIRST:COUNT for made
-// problems of three devices each. Methods:
+// SPACES: a folder of *.json.gz files named KERNEL_DEVICE.json.gz (also of pack_spaces.py), or
+// rugged:FIRST:COUNT for made problems of three devices each. Methods:
 //   cold, warm     the search of the service, without a log, and with that of the other devices
 //   no_estimate    cold, without the analytic model (made spaces only: recorded ones have none)
 //   no_trees       cold, without boosted trees
@@ -23,6 +23,7 @@
 #include <sstream>
 
 #include "tests/bench/arguments.h"
+#include "tests/bench/search/kernel_space.h"
 #include "tests/bench/search/rugged_space.h"
 #include "tests/bench/search/searches.h"
 
@@ -35,7 +36,7 @@ struct Options {
   uint64_t seeds = 30, first = 1;
   int trials = 256;
   bool noise = true, rearranged = false;
-  double scatter = 0, failures = 0;
+  double scatter = 0, failures = 0, goal = 0.95;
   std::vector<std::string> methods = {"cold", "warm", "random", "genetic", "descent"};
   std::vector<std::string> only;
   server::SearchConstants constants;
@@ -95,14 +96,14 @@ Result<std::vector<SpaceRef>> ReadSpaces(const std::string& name) {
     if (entry.path().string().ends_with(".json.gz")) paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());
-  for (const std::string& path : paths) spaces.push_back(MLC_TRY(RecordedSpace::Read(path)));
+  for (const std::string& path : paths) spaces.push_back(MLC_TRY(ReadSpace(path)));
   return spaces;
 }
 
 // False for a name of no method.
 bool Run(const std::string& method, const SpaceRef& space, const std::vector<SpaceRef>& others,
          const Options& options, uint64_t seed, Trials& trials) {
-  const std::map<std::string, RecordedSource::Blind> portfolios = {
+  const std::map<std::string, RecordedSpace::Blind> portfolios = {
       {"cold", {}},
       {"warm", {}},
       {"no_estimate", {.estimates = true}},
@@ -161,7 +162,7 @@ int Main(const std::string& name, const Options& options) {
                                     {"trials", trials.count()},
                                     {"intervals", trials.intervals()},
                                     {"holding", trials.holding()},
-                                    {"reached", trials.Reached(0.95)},
+                                    {"reached", trials.Reached(options.goal)},
                                     {"steps", trials.steps()}}
                   << "\n";
       }
@@ -184,6 +185,8 @@ Status Set(Options& options, const Argument& argument) {
     options.rearranged = value != "0";
   } else if (argument.key == "scatter") {
     options.scatter = std::stod(value);
+  } else if (argument.key == "goal") {
+    options.goal = std::stod(value);
   } else if (argument.key == "failures") {
     options.failures = std::stod(value);
   } else if (argument.key == "methods") {

@@ -30,19 +30,23 @@ Portfolio::SavedRows RunPortfolio(const SpaceRef& space, const PortfolioSetting&
                                   const RelatedLog& log, int budget, uint64_t seed,
                                   Trials& trials) {
   std::vector<server::PortfolioTask> tasks(1);
-  tasks[0].source = std::make_unique<RecordedSource>(space, setting.blind);
+  tasks[0].source = space->Source(setting.blind);
   for (size_t place = 0; place < kTransferred; ++place) {
     for (const std::vector<Point>& points : log.fastest) {
       if (place < points.size()) tasks[0].of_other_devices.push_back({0, points[place]});
     }
   }
-  Portfolio portfolio(std::move(tasks), log.rows, {budget, seed, setting.constants});
+  server::SearchConstants constants = setting.constants;
+  constants.sample_draws = space->sample_draws();
+  Portfolio portfolio(std::move(tasks), log.rows, {budget, seed, constants});
   while (!trials.over()) {
     const std::vector<Pick> picks = portfolio.Propose(std::min(kBatch, budget - trials.count()));
     if (picks.empty()) break;
     std::vector<Portfolio::Seen> seen;
+    const server::Pool& pool = portfolio.task(0).pool();
     for (const Pick& pick : picks) {
-      const double ns = trials.Measure(portfolio.task(0).pool().point(pick.candidate));
+      const double ns =
+          trials.Measure(space->KeyOf({pool.family(pick.candidate), pool.point(pick.candidate)}));
       if (ns > 0 && pick.within_factor > 0 && pick.repeat == 0) {
         trials.CountInterval(std::abs(std::log(ns / pick.predicted_ns)) <=
                              std::log(pick.within_factor));

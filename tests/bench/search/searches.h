@@ -20,7 +20,7 @@ struct RelatedLog {
 
 // What is withheld from the search of the service, and its constants.
 struct PortfolioSetting {
-  RecordedSource::Blind blind;
+  RecordedSpace::Blind blind;
   server::SearchConstants constants;
 };
 

@@ -1,7 +1,6 @@
 #include "tests/bench/search/trials.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace mlc::bench {
@@ -19,7 +18,7 @@ double DrawScatter(Rng& rng) {
 
 double Trials::Timing(const RecordedSpace::Row& row) {
   if (!noise_ || row.timing.empty()) return row.ns;
-  std::array<float, 5> timings{};
+  std::vector<float> timings(static_cast<size_t>(space_->timings_of_trial()));
   for (float& timing : timings) timing = row.timing[rng_.Below(row.timing.size())];
   std::sort(timings.begin(), timings.end());
   return row.ns * static_cast<double>(timings[timings.size() / 2]);
