@@ -102,7 +102,7 @@ int CandidateArms::BestNeighbour(int64_t stale, Basis basis) {
 int CandidateArms::RandomOne() {
   int chosen = Pool::kIllegal;
   for (int draw = 0; draw < 8; ++draw) {
-    const int candidate = static_cast<int>(rng_.Below(static_cast<uint64_t>(pool_.size())));
+    const int candidate = pool_.Draw(rng_);
     if (!tried_.Free(candidate)) continue;
     if (chosen == Pool::kIllegal) {
       chosen = candidate;

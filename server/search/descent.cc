@@ -23,8 +23,7 @@ int Descent::Start() {
   const std::vector<int> fastest = parts_.times.Fastest(kFastest);
   int chosen = Pool::kIllegal;
   for (int draw = 0, starts = 0; draw < kDraws && starts < kStarts; ++draw) {
-    const auto candidate =
-        static_cast<int>(parts_.rng.Below(static_cast<uint64_t>(parts_.pool.size())));
+    const int candidate = parts_.pool.Draw(parts_.rng);
     if (!parts_.tried.Free(candidate)) continue;
     const auto knobs = static_cast<int>(parts_.pool.point(candidate).size());
     bool is_far = true;

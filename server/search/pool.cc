@@ -29,6 +29,7 @@ void SetPoint(std::span<const uint16_t> radix, uint64_t rank, Point& point) {
 Pool::Pool(std::unique_ptr<CandidateSource> source)
     : source_(std::move(source)),
       known_(source_->families()),
+      of_family_(source_->families()),
       features_(source_->columns()),
       row_(source_->columns()) {
   for (size_t family = 0; family < source_->families(); ++family) {
@@ -50,6 +51,7 @@ int Pool::Add(size_t family, const Point& point) {
   if (!source_->Describe(family, point, estimate, row_)) return kIllegal;
   *number = size();
   families_.push_back(static_cast<uint16_t>(family));
+  of_family_[family].push_back(*number);
   begins_.push_back(static_cast<uint32_t>(indices_.size()));
   indices_.insert(indices_.end(), point.begin(), point.end());
   estimates_.push_back(std::log(estimate));
@@ -89,6 +91,16 @@ void Pool::SampleFamily(size_t family, size_t most, size_t draws, Rng& rng) {
     SetPoint(radix, rng.Below(points), point);
     Add(family, point);
   }
+}
+
+int Pool::Draw(Rng& rng) const {
+  const auto any = [&](uint64_t count) { return static_cast<size_t>(rng.Below(count)); };
+  std::vector<const std::vector<int>*> families;
+  for (const std::vector<int>& candidates : of_family_) {
+    if (!candidates.empty()) families.push_back(&candidates);
+  }
+  const std::vector<int>& chosen = *families[families.size() > 1 ? any(families.size()) : 0];
+  return chosen[any(chosen.size())];
 }
 
 std::vector<int> Pool::Neighbours(int candidate, int reach) {

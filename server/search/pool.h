@@ -27,6 +27,9 @@ class Pool {
   // Adds distinct legal points of every family: the whole family if it is small, else up to `most`
   // of them in at most `draws` tries.
   void Sample(size_t most, size_t draws, Rng& rng);
+  // Any candidate: families have equal chances, however many candidates they have. REQUIRES: there
+  // is one.
+  int Draw(Rng& rng) const;
   // One knob moved by up to `reach` steps either way; legal ones only.
   std::vector<int> Neighbours(int candidate, int reach);
   // One to three knobs moved, mostly by few steps. kIllegal if that is no legal point.
@@ -53,8 +56,9 @@ class Pool {
   // By family and rank: most points that are looked at are illegal, and are kept as numbers alone.
   std::vector<RankTable> known_;
   std::vector<uint16_t> families_;
-  std::vector<uint32_t> begins_;   // of each candidate in indices_
-  std::vector<uint16_t> indices_;  // of domains: the points, one after the other
+  std::vector<std::vector<int>> of_family_;  // candidates
+  std::vector<uint32_t> begins_;             // of each candidate in indices_
+  std::vector<uint16_t> indices_;            // of domains: the points, one after the other
   std::vector<double> estimates_;
   FeatureRows features_;
   std::vector<float> row_;  // of the candidate that is being added

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "base/rng.h"
@@ -82,6 +83,40 @@ TEST(PoolTest, KeepsPointsEstimatesAndFeaturesOfItsCandidates) {
   }
   EXPECT_EQ(pool.size(), 300);
   EXPECT_EQ(pool.Difference(0, 0), 0);
+}
+
+// A small family and a large one.
+class TwoFamilies : public CandidateSource {
+ public:
+  size_t families() const override { return 2; }
+  std::string_view family_name(size_t family) const override { return family == 0 ? "a" : "b"; }
+  std::span<const uint16_t> radix(size_t family) const override { return sizes_[family]; }
+  size_t columns() const override { return 1; }
+  bool Describe(size_t, const Point&, double& estimate_ns, std::span<float> row) const override {
+    estimate_ns = 1;
+    row[0] = 0;
+    return true;
+  }
+  std::vector<PointRef> Defaults() const override { return {}; }
+
+ private:
+  const std::vector<uint16_t> sizes_[2] = {{2}, {500}};
+};
+
+TEST(PoolTest, FamiliesHaveEqualChances) {
+  Pool pool(std::make_unique<TwoFamilies>());
+  Rng rng(4);
+  pool.Sample(1000, 1000, rng);
+  ASSERT_EQ(pool.size(), 502);
+  std::map<int, int> drawn;
+  int of_small = 0;
+  for (int draw = 0; draw < 4000; ++draw) {
+    const int candidate = pool.Draw(rng);
+    ++drawn[candidate];
+    of_small += pool.family(candidate) == 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(of_small, 2000, 150);
+  EXPECT_GT(drawn.size(), 450U);
 }
 
 }  // namespace
