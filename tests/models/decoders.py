@@ -13,6 +13,7 @@ import dataclasses
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+import float8
 from builder import Builder
 
 FORMS = ("fixed", "growing", "attention", "genai")
@@ -21,10 +22,7 @@ BLOCK = 32  # weights that share a scale
 DOMAIN = "com.microsoft"
 POSITIONS = 1024  # of tables, where the length of a cache is a name
 TOTAL = "total_sequence_length"
-INT4, FLOAT8E4M3FN = 22, 17  # of TensorProto.DataType; the oldest package that this runs with does not name them
-# The numbers of e4m3 codes from 0 to 126, in order; 127 is no number.
-E4M3 = np.array([code % 8 * 2.0**-9 if code < 8 else (8 + code % 8) * 2.0 ** (code // 8 - 10) for code in range(127)],
-                np.float32)
+INT4 = 22  # of TensorProto.DataType; the oldest package that this runs with does not name it
 FLOAT8_SCALES = ("tensor", "column", "block")
 
 
@@ -120,15 +118,12 @@ class Decoder(Builder):
         super().weight(f"{name}.weight", (cin, cout), (1.0 / cin) ** 0.5)
         w = numpy_helper.to_array(self.initializers.pop())
         block = {"tensor": cin * cout, "column": cin, "block": BLOCK}[self.s.float8]
-        largest = np.abs(w.T.reshape(-1, block)).max(axis=1) / E4M3[-1]
+        largest = np.abs(w.T.reshape(-1, block)).max(axis=1) / float8.LARGEST
         scales = self.stored(self.constant(largest, f"{name}.scales"))
         stored = self.initializers.pop()
         rounded = values_of(stored)
         steps = (w.T.reshape(-1, block) / rounded[:, None]).reshape(cout, cin).T
-        codes = np.searchsorted((E4M3[1:] + E4M3[:-1]) / 2, np.abs(steps)).astype(np.uint8)
-        codes |= np.signbit(steps).astype(np.uint8) << 7
-        self.initializers.append(TensorProto(name=f"{name}.codes", data_type=FLOAT8E4M3FN, dims=(cin, cout),
-                                             raw_data=np.ascontiguousarray(codes).tobytes()))
+        self.initializers.append(float8.tensor(f"{name}.codes", steps))
         attributes = {"tensor": {}, "column": {"axis": 1}, "block": {"axis": 0, "block_size": BLOCK}}[self.s.float8]
         dims = {"tensor": (), "column": (cout,), "block": (cin // BLOCK, cout)}[self.s.float8]
         elements = np.frombuffer(stored.raw_data, np.uint32 if self.type == TensorProto.FLOAT else np.uint16)

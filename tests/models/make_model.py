@@ -25,13 +25,14 @@ MODELS = ("resnet18", "resnet50", "mobilenet_v2", "bert_base", "gpt2", "vit_b_16
 MOST_BYTES = 3 << 29  # of one file: protocol buffers end at 2 GiB
 SIZES = ("layers", "width", "heads", "kv_heads", "gates", "vocabulary", "bits")
 
+BLOCK_SIZES = ("width", "heads", "kv_heads", "gates")  # that llama_block takes, too
 
 # Networks that take the name of a dimension instead of a size.
 NAMED_BATCH = ("resnet18", "resnet50", "mobilenet_v2")
 NAMED_LENGTH = ("bert_base", "llama_block", *decoders.FAMILIES)
 
 
-def make(name, batch, length, reduced, seed, layers=None):
+def make(name, batch, length, reduced, seed, layers=None, sizes=None):
     size = 64 if reduced else 224
     if reduced and not isinstance(length, str):
         length = min(length, 16)
@@ -46,7 +47,7 @@ def make(name, batch, length, reduced, seed, layers=None):
         small["layers"] = layers
     vocabulary = dict(vocabulary=1000) if reduced else {}
     if name == "llama_block":
-        return llama_block(name, batch, length, seed, **small)
+        return llama_block(name, batch, length, seed, **{**small, **(sizes or {})})
     if name == "bert_base":
         return bert(name, batch, length, seed, **small, **vocabulary)
     if name == "gpt2":
@@ -81,7 +82,7 @@ def main():
     parser.add_argument("--reduced", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--inputs", metavar="DIR", help="also write DIR/input_K.pb")
-    cached = parser.add_argument_group("decoders")
+    cached = parser.add_argument_group("decoders", "llama_block takes the sizes, too, but for vocabulary and bits.")
     cached.add_argument("--form", choices=decoders.FORMS, default="fixed")
     cached.add_argument("--past", type=length, default=0,
                         help="tokens before, with --form growing; the name of a dimension with --form growing or genai")
@@ -106,7 +107,8 @@ def main():
     elif isinstance(args.length, str) and args.model not in NAMED_LENGTH:
         parser.error(f"--length: {args.model} takes a number of tokens")
     else:
-        model = make(args.model, args.batch, args.length, args.reduced, args.seed, args.layers)
+        sizes = {size: getattr(args, size) for size in BLOCK_SIZES if getattr(args, size)}
+        model = make(args.model, args.batch, args.length, args.reduced, args.seed, args.layers, sizes)
     write(model, args.out)
     if args.inputs:
         os.makedirs(args.inputs, exist_ok=True)

@@ -21,17 +21,19 @@ MOST_ID = 1000
 
 
 class Samples(CalibrationDataReader):
-    def __init__(self, model, count):
+    def __init__(self, model, count, length=1):
         session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
         self.inputs, self.left, self.random = session.get_inputs(), count, np.random.default_rng(1)
+        self.length = length  # of named dimensions
 
     def sample(self, value):
+        shape = [size if isinstance(size, int) else self.length for size in value.shape]
         if value.type == "tensor(float)":
-            return self.random.standard_normal(value.shape, np.float32)
+            return self.random.standard_normal(shape, np.float32)
         dtype = np.int64 if value.type == "tensor(int64)" else np.int32
         # Masks are all ones, types all zeros.
         most = {"attention_mask": (1, 2), "token_type_ids": (0, 1)}.get(value.name, (0, MOST_ID))
-        return self.random.integers(*most, value.shape).astype(dtype)
+        return self.random.integers(*most, shape).astype(dtype)
 
     def get_next(self):
         if self.left == 0:

@@ -94,9 +94,10 @@ def _rms_norm(b, x, name, width):
     return b.op("Mul", [b.op("Div", [x, root]), b.weight(f"{name}.weight", (width,), 0.1, mean=1.0)])
 
 
-def llama_block(name, batch, length, seed, layers=1, width=1024, heads=16, gates=2816):
+def llama_block(name, batch, length, seed, layers=1, width=1024, heads=16, kv_heads=None, gates=2816):
     """Blocks of a Llama (Touvron et al. 2023) over whole sequences, without a cache: x[batch, length, width]."""
     b, size = Builder(name, seed), width // heads
+    kv_heads = kv_heads or heads
     x = b.input("x", [batch, length, width])
     count = b.op("Gather", [b.op("Shape", [x]), b.constant(np.array(1, np.int64))], axis=0)
     places = b.op("Range", [b.constant(np.array(0, np.int64)), count, b.constant(np.array(1, np.int64))])
@@ -116,12 +117,26 @@ def llama_block(name, batch, length, seed, layers=1, width=1024, heads=16, gates
     def project(x, name, cin, cout):
         return b.op("MatMul", [x, b.weight(f"{name}.weight", (cin, cout), (1.0 / cin) ** 0.5)])
 
+    def by_head(x, name, count):
+        wide = count * size
+        return _heads(b, project(x, name, width, wide), batch, length, count, wide, [0, 2, 1, 3])
+
+    def repeat(x):
+        """Heads of keys or values, once for each head of queries that reads them."""
+        if kv_heads == heads:
+            return x
+        ends = ([batch, kv_heads, heads // kv_heads], [size])
+        first, last = (b.constant(np.array(dims, np.int64)) for dims in ends)
+        shape = b.op("Concat", [first, b.reshape(count, [1]), last], axis=0)
+        wide = b.op("Expand", [b.op("Unsqueeze", [x, b.constant(np.array([2], np.int64))]), shape])
+        return b.reshape(wide, [batch, heads, -1, size])
+
     for i in range(layers):
         p = f"layer.{i}"
         h = _rms_norm(b, x, f"{p}.norm1", width)
-        q, k, v = (_heads(b, project(h, f"{p}.{n}", width, width), batch, length, heads, width, [0, 2, 1, 3])
-                   for n in ("q", "k", "v"))
-        scores = b.op("MatMul", [rotate(q), b.transpose(rotate(k), [0, 1, 3, 2])])
+        q, k, v = (by_head(h, f"{p}.{n}", c) for n, c in (("q", heads), ("k", kv_heads), ("v", kv_heads)))
+        k, v = repeat(rotate(k)), repeat(v)
+        scores = b.op("MatMul", [rotate(q), b.transpose(k, [0, 1, 3, 2])])
         scores = b.op("Mul", [scores, b.constant(np.array(size ** -0.5, np.float32))])
         weights = b.op("Softmax", [b.op("Add", [scores, mask])], axis=-1)
         a = b.transpose(b.op("MatMul", [weights, v]), [0, 2, 1, 3])
