@@ -1,5 +1,6 @@
 #include "compiler/graph/passes/merge_siblings.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -17,26 +18,63 @@ namespace {
 // few bits.
 struct Sibling {
   ValueId product = kNoValue;
-  ValueId weights = kNoValue;   // the constant, or a dequantize node of constants
-  ValueId bias_add = kNoValue;  // the only reader, if it adds a constant [N]
+  ValueId weights = kNoValue;  // the constant, or a dequantize node of constants
+  // What each column goes through next, of the kinds of ColumnStep; each is the only reader of the
+  // one before.
+  std::vector<ValueId> steps;
 };
 
 struct FamilyKey {
   ValueId x;
   bool transposed;
-  std::string form = {};  // of weights of few bits: what they have in common
+  std::string form = {};  // of weights of few bits and of float8: what they have in common
   auto operator<=>(const FamilyKey&) const = default;
 };
 using Families = std::map<FamilyKey, std::vector<Sibling>>;
+using Users = std::vector<std::vector<ValueId>>;
 
-ValueId BiasAdd(const Graph& graph, const std::vector<std::vector<ValueId>>& users,
-                ValueId product) {
-  const std::vector<ValueId>& readers = users[static_cast<size_t>(product)];
-  if (readers.size() != 1 || !IsScalarOp(graph, readers[0], ScalarOp::kAdd)) return kNoValue;
-  const Value& add = graph[readers[0]];
-  if (add.operands[0] != product || !IsConstant(graph, add.operands[1])) return kNoValue;
-  const bool fits = graph[add.operands[1]].type.dims == std::vector<int64_t>{add.type.dims.back()};
-  return fits && add.type.dims == graph[product].type.dims ? readers[0] : kNoValue;
+enum class ColumnStep { kNone, kBias, kScale, kCast };
+
+// How the reader treats the columns of `x`: it adds or multiplies by a constant, or casts.
+ColumnStep StepOf(const Graph& graph, ValueId reader, ValueId x) {
+  const Value& node = graph[reader];
+  if (node.op == Op::kCast) return ColumnStep::kCast;
+  const bool adds = IsScalarOp(graph, reader, ScalarOp::kAdd);
+  if (!adds && !IsScalarOp(graph, reader, ScalarOp::kMul)) return ColumnStep::kNone;
+  if (node.operands[0] != x || !IsConstant(graph, node.operands[1])) return ColumnStep::kNone;
+  if (node.type.dims != graph[x].type.dims) return ColumnStep::kNone;
+  const TensorType& constant = graph[node.operands[1]].type;
+  const bool one = !adds && constant.rank() == 0;
+  if (!one && constant.dims != std::vector<int64_t>{node.type.dims.back()})
+    return ColumnStep::kNone;
+  return adds ? ColumnStep::kBias : ColumnStep::kScale;
+}
+
+// The only reader of `x`, if it treats columns so.
+ValueId NextStep(const Graph& graph, const Users& users, ValueId x, ColumnStep step) {
+  const std::vector<ValueId>& readers = users[static_cast<size_t>(x)];
+  const std::vector<ValueId>& outputs = graph.outputs();
+  if (readers.size() != 1 || std::find(outputs.begin(), outputs.end(), x) != outputs.end()) {
+    return kNoValue;
+  }
+  return StepOf(graph, readers[0], x) == step ? readers[0] : kNoValue;
+}
+
+// What follows the product of float8: its scales, the type of the model and a bias. Nothing if
+// there are no scales, which would not follow a joined product, or if each result is computed with
+// further, which the product's kernel does.
+std::vector<ValueId> StepsOfFloat8(const Graph& graph, const Users& users, ValueId product) {
+  std::vector<ValueId> steps;
+  ValueId last = product;
+  for (const ColumnStep step : {ColumnStep::kScale, ColumnStep::kCast, ColumnStep::kBias}) {
+    const ValueId next = NextStep(graph, users, last, step);
+    if (next == kNoValue && step == ColumnStep::kScale) return {};
+    if (next != kNoValue) steps.push_back(last = next);
+  }
+  for (const ValueId reader : users[static_cast<size_t>(last)]) {
+    if (graph[reader].op == Op::kPointwise) return {};
+  }
+  return steps;
 }
 
 // What dequantize nodes have in common whose operands can be joined; empty for other nodes.
@@ -55,23 +93,28 @@ std::string PackedForm(const Graph& graph, const Value& node) {
 }
 
 Families FindFamilies(const Graph& graph) {
-  const std::vector<std::vector<ValueId>> users = graph.Users();
-  std::vector<bool> is_output(static_cast<size_t>(graph.size()), false);
-  for (const ValueId output : graph.outputs()) is_output[static_cast<size_t>(output)] = true;
+  const Users users = graph.Users();
   Families families;
   for (ValueId id = 0; id < graph.size(); ++id) {
     const Value& node = graph[id];
-    if (node.op != Op::kMatMul || node.type.rank() != 2) continue;
+    if (node.op != Op::kMatMul || node.type.rank() != 2 || node.operands.size() > 2) continue;
     ValueId weights = node.operands[1];
     const bool transposed = IsOp(graph, weights, Op::kTranspose);
     if (transposed) weights = graph[weights].operands[0];
-    const std::string form = transposed ? std::string() : PackedForm(graph, graph[weights]);
+    std::string form = transposed ? std::string() : PackedForm(graph, graph[weights]);
     if (form.empty() && (!IsConstant(graph, weights) || !graph[weights].data)) continue;
     if (graph[weights].type.NumElements() == 0) continue;
-    // The scales of products of float8 would not follow the joined one.
-    if (IsFloat8(graph[weights].type.dtype)) continue;
-    const ValueId bias = is_output[static_cast<size_t>(id)] ? kNoValue : BiasAdd(graph, users, id);
-    families[{node.operands[0], transposed, form}].push_back({id, weights, bias});
+    std::vector<ValueId> steps;
+    if (IsFloat8(graph[weights].type.dtype)) {
+      steps = StepsOfFloat8(graph, users, id);
+      if (steps.empty()) continue;
+      form = ToText(graph[weights].type.dtype);
+    } else if (const ValueId bias = NextStep(graph, users, id, ColumnStep::kBias);
+               bias != kNoValue) {
+      steps = {bias};
+    }
+    families[{node.operands[0], transposed, std::move(form)}].push_back(
+        {id, weights, std::move(steps)});
   }
   std::erase_if(families, [](const auto& family) { return family.second.size() < 2; });
   return families;
@@ -100,23 +143,53 @@ TensorDataRef Join(const Graph& graph, const std::vector<ValueId>& matrices, boo
   return MakeTensorData(first.type.dtype, std::move(dims), std::move(bytes));
 }
 
-TensorDataRef JoinBiases(const Graph& graph, const std::vector<Sibling>& siblings) {
+// The constants of a step of all siblings, one number for each column.
+TensorDataRef JoinConstants(const Graph& graph, const std::vector<Sibling>& siblings, size_t step) {
   std::vector<std::byte> bytes;
   int64_t count = 0;
   DType dtype = DType::kF32;
   for (const Sibling& sibling : siblings) {
-    const TensorDataRef bias = ConstantData(graph[graph[sibling.bias_add].operands[1]]);
-    bytes.insert(bytes.end(), bias->bytes.begin(), bias->bytes.end());
-    count += bias->dims[0];
-    dtype = bias->dtype;
+    const Value& node = graph[sibling.steps[step]];
+    const TensorDataRef constant = ConstantData(graph[node.operands[1]]);
+    const int64_t copies = constant->dims.empty() ? node.type.dims.back() : 1;
+    for (int64_t i = 0; i < copies; ++i) {
+      bytes.insert(bytes.end(), constant->bytes.begin(), constant->bytes.end());
+    }
+    count += node.type.dims.back();
+    dtype = constant->dtype;
   }
   return MakeTensorData(dtype, {count}, std::move(bytes));
+}
+
+// The steps that all siblings begin with.
+size_t SharedSteps(const Graph& graph, const std::vector<Sibling>& siblings) {
+  const Sibling& first = siblings[0];
+  for (size_t i = 0;; ++i) {
+    for (const Sibling& sibling : siblings) {
+      if (i >= sibling.steps.size() || i >= first.steps.size()) return i;
+      const Value &a = graph[first.steps[i]], &b = graph[sibling.steps[i]];
+      if (a.op != b.op || a.scalar != b.scalar || a.type.dtype != b.type.dtype) return i;
+    }
+  }
+}
+
+// The step of all siblings, of what they joined to.
+ValueId JoinSteps(Graph& graph, const std::vector<Sibling>& siblings, size_t step, ValueId joined) {
+  Value node = graph[siblings[0].steps[step]];
+  if (node.op == Op::kPointwise) {
+    const ScalarOp op = node.scalar;
+    const ValueId constant = graph.Constant(JoinConstants(graph, siblings, step));
+    return AddPointwise(graph, op, {joined, constant});
+  }
+  node.operands = {joined};
+  node.type.dims = graph[joined].type.dims;
+  return AddNode(graph, std::move(node));
 }
 
 ValueId JoinWeights(Graph& graph, const FamilyKey& key, const std::vector<Sibling>& siblings) {
   std::vector<ValueId> weights;
   for (const Sibling& sibling : siblings) weights.push_back(sibling.weights);
-  if (key.form.empty()) {
+  if (graph[weights[0]].op != Op::kDequantize) {
     const ValueId joined = graph.Constant(Join(graph, weights, key.transposed));
     return key.transposed ? AddTranspose(graph, joined, {1, 0}) : joined;
   }
@@ -138,15 +211,11 @@ void Merge(Graph& graph, const FamilyKey& key, const std::vector<Sibling>& sibli
   product.operands = {key.x, weights};
   product.name = graph[siblings[0].product].name;
   ValueId merged = AddNode(graph, std::move(product));
-  bool biased = true;
-  for (const Sibling& sibling : siblings) biased = biased && sibling.bias_add != kNoValue;
-  if (biased) {
-    const ValueId bias = graph.Constant(JoinBiases(graph, siblings));
-    merged = AddPointwise(graph, ScalarOp::kAdd, {merged, bias});
-  }
+  const size_t steps = SharedSteps(graph, siblings);
+  for (size_t i = 0; i < steps; ++i) merged = JoinSteps(graph, siblings, i, merged);
   int64_t start = 0;
   for (const Sibling& sibling : siblings) {
-    const ValueId replaced = biased ? sibling.bias_add : sibling.product;
+    const ValueId replaced = steps == 0 ? sibling.product : sibling.steps[steps - 1];
     Value slice;
     slice.op = Op::kSlice;
     slice.operands = {merged};

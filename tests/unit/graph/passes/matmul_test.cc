@@ -125,6 +125,35 @@ TEST(MergeSiblings, LeavesMatricesOfOtherBlocks) {
   Check(MergeSiblings, text, text);
 }
 
+// x of float8 by two matrices of float8, each result scaled and then so.
+std::string Float8Siblings(const std::string& then) {
+  return "%0 = input() : f8e4m3fn[3,2] "
+         "%1 = constant() {values=[1.0,2.0]} : f8e4m3fn[2,1] "
+         "%2 = constant() {values=[3.0,4.0,5.0,6.0]} : f8e4m3fn[2,2] "
+         "%3 = constant() {value=0.5} : f32[] %4 = constant() {values=[0.25,2.0]} : f32[2] "
+         "%5 = matmul(%0, %1) : f32[3,1] %6 = mul(%5, %3) : f32[3,1] "
+         "%7 = matmul(%0, %2) : f32[3,2] %8 = mul(%7, %4) : f32[3,2] " +
+         then;
+}
+
+TEST(MergeSiblings, MatricesOfFloat8AndTheirScales) {
+  Check(MergeSiblings,
+        Float8Siblings("%9 = reshape(%6) : f32[3] %10 = transpose(%8) {perm=[1,0]} : f32[2,3] "
+                       "return %9, %10"),
+        "%0 = input() : f8e4m3fn[3,2] "
+        "%1 = constant() {values=[1.0,3.0,4.0,2.0,5.0,6.0]} : f8e4m3fn[2,3] "
+        "%2 = matmul(%0, %1) : f32[3,3] %3 = constant() {values=[0.5,0.25,2.0]} : f32[3] "
+        "%4 = mul(%2, %3) : f32[3,3] %5 = slice(%4) {starts=[0,0]} : f32[3,1] "
+        "%6 = reshape(%5) : f32[3] %7 = slice(%4) {starts=[0,1]} : f32[3,2] "
+        "%8 = transpose(%7) {perm=[1,0]} : f32[2,3] return %6, %8");
+}
+
+// The kernels of two products compute what follows; what follows one product would be a kernel.
+TEST(MergeSiblings, LeavesMatricesOfFloat8WhoseResultsAreComputedWith) {
+  const std::string text = Float8Siblings("%9 = mul(%6, %8) : f32[3,2] return %9");
+  Check(MergeSiblings, text, text);
+}
+
 TEST(MergeSiblings, TransposedMatrices) {
   Check(MergeSiblings,
         "%0 = input() : f32[3,2] %1 = constant() {values=[1.0,2.0]} : f32[1,2] "
