@@ -106,6 +106,13 @@ bool HasRuns(const graph::TensorType& type, int column) {
   return true;
 }
 
+// What of an output may lie in shared memory.
+graph::ValueId HeldOf(const graph::Graph& graph, graph::ValueId output) {
+  const graph::Value& node = graph[output];
+  if (!IsFloat8(node.type.dtype) || node.op != graph::Op::kCast) return output;
+  return SizeOf(graph[node.operands[0]].type.dtype) == 2 ? node.operands[0] : output;
+}
+
 }  // namespace
 
 RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g) {
@@ -114,9 +121,12 @@ RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g) 
   const graph::ValueId output = workload.outputs()[0];
   const graph::TensorType& type = graph[output].type;
   const auto column = static_cast<size_t>(g.p.column_dim);
-  if (SizeOf(type.dtype) != 2 || SizeOf(g.p.row_dtype) > 2) return {};
+  const graph::ValueId held = HeldOf(graph, output);
+  const DType dtype = graph[held].type.dtype;
+  if (SizeOf(dtype) != 2 || SizeOf(g.p.row_dtype) > 2) return {};
   if (type.EffectiveStrides()[column] != 1 || graph[g.p.anchor].type.dims[column] == 1) return {};
   RoleResults results;
+  results.held = held;
   std::vector<graph::ValueId> given = {g.p.anchor};
   const auto users = graph.Users();
   for (size_t i = 0; i < workload.operands().size(); ++i) {
@@ -131,12 +141,12 @@ RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g) 
     const int64_t columns = at < 0 ? 1 : read.dims[static_cast<size_t>(at)];
     if (read.NumElements() == columns) continue;
     const bool alike =
-        read.dtype == type.dtype && read.dims == type.dims && HasRuns(read, g.p.column_dim);
+        read.dtype == dtype && read.dims == type.dims && HasRuns(read, g.p.column_dim);
     if (!alike || results.guest) return {};
     results.guest = static_cast<int>(i);
     given.push_back(id);
   }
-  results.narrow = Fused::Vectorises(workload, output, g.p.column_dim, 2, given);
+  results.narrow = Fused::Vectorises(workload, held, g.p.column_dim, 2, given);
   return results;
 }
 

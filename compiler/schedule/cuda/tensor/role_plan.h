@@ -33,9 +33,11 @@ constexpr int kPiecesAhead = 4;
 
 // What may lie in shared memory on the way of a product's results.
 struct RoleResults {
-  // One output of two bytes, whose runs of columns are neighbours, and which needs no more than
-  // values of its columns and `guest`.
+  // One output of two bytes, or of float8 from such a value, whose runs of columns are neighbours,
+  // and which needs no more than values of its columns and `guest`.
   bool narrow = false;
+  // What lies there: the output, or the value of two bytes that becomes float8 on the way out.
+  graph::ValueId held = graph::kNoValue;
   // An operand of two bytes as large as the results (a residual, a gate), which storers bring.
   std::optional<int> guest;
 };

@@ -11,19 +11,25 @@ namespace {
 
 constexpr int kFragmentRows = 8;  // from a fragment's first rows to its others
 
+// What lies in shared memory as the output's store takes it.
+ExprRef AsOutput(const graph::Workload& workload, const RoleProblem& problem, ExprRef value) {
+  const bool is_output = problem.results.held == workload.outputs()[0];
+  return is_output ? value : ir::MakeCast(DType::kF32, value);
+}
+
 }  // namespace
 
 RoleStore::RoleStore(const graph::Workload& workload, const RoleProblem& problem,
                      const RolePlan& plan, Fused& fused, ir::KernelBuilder& b)
     : workload_(workload), problem_(problem), plan_(plan), fused_(fused), b_(b), async_(b) {
-  const DType dtype = workload.graph()[workload.outputs()[0]].type.dtype;
+  if (plan.narrow_chunk > 0) held_type_ = workload.graph()[problem.results.held].type.dtype;
   if (plan.split() > 1) {
     sums_ = b.SharedMemory("sums", plan.tensor.sum_dtype(),
                            int64_t{plan.tensor.bm} * plan.split_pitch());
   } else if (plan.storers > 0) {
-    sums_ = b.SharedMemory("results", dtype, plan.result_elements());
+    sums_ = b.SharedMemory("results", held_type_, plan.result_elements());
   } else if (plan.narrow_chunk > 0) {
-    sums_ = b.SharedMemory("results", dtype, plan.narrow_elements());
+    sums_ = b.SharedMemory("results", held_type_, plan.narrow_elements());
   } else {
     sums_ = b.SharedMemory("sums", plan.tensor.sum_dtype(), plan.staging_elements());
   }
@@ -189,7 +195,7 @@ void RoleStore::StoreNarrow(const Tile& tile, int row_tile, int chunk) {
       const auto store = [&] {
         const ExprRef at = b_.Let("at", place.sums_at + row * Pitch() + column);
         fused_.Store(0, output_->PointAt(place, row, column, kPieceLanes),
-                     b_.Load(sums_, at, kPieceLanes));
+                     AsOutput(workload_, problem_, b_.Load(sums_, at, kPieceLanes)));
       };
       If(output_->RowInside(place, row, 16), store);
     });
@@ -243,8 +249,7 @@ void RoleStore::FillTile(const Tile& tile) {
 
 // Rows t / 4, or 8 below, of a warp's fragments from `first` on, as results.
 void RoleStore::PutFragments(const TileOutput::Place& place, int first, int half) {
-  const graph::ValueId output = workload_.outputs()[0];
-  const DType dtype = workload_.graph()[output].type.dtype;
+  const graph::ValueId held = problem_.results.held;
   const ExprRef row = b_.Let("row_in", ir::FloorDiv(lane_, 4) + int64_t{half} * kFragmentRows);
   const auto put = [&] {
     b_.Unrolled("fragment", plan_.narrow_chunk / 8, [&](const ExprRef& j) {
@@ -258,7 +263,7 @@ void RoleStore::PutFragments(const TileOutput::Place& place, int first, int half
         given[workload_.operands()[guest]] = ir::MakeCast(DType::kF32, b_.Load(sums_, at, 2));
       }
       const Point point = output_->PointAt(place, row, column, 2);
-      b_.Store(sums_, at, ir::MakeCast(dtype, fused_.Emit(output, point, given)));
+      b_.Store(sums_, at, ir::MakeCast(held_type_, fused_.Emit(held, point, given)));
     });
   };
   If(output_->RowInside(place, row, 16), put);
@@ -321,7 +326,8 @@ void RoleStore::CarryTile(const Tile& tile) {
   const ExprRef results = b_.Let("results_of", ResultTileOf(tile));
   async_.MbarrierWait(filled_, results, ParityOf(tile));
   ForPieces(tile, [&](const Piece& piece) {
-    fused_.Store(0, piece.point, b_.Load(sums_, piece.at, kPieceLanes));
+    fused_.Store(0, piece.point,
+                 AsOutput(workload_, problem_, b_.Load(sums_, piece.at, kPieceLanes)));
   });
 }
 
