@@ -7,4 +7,8 @@ bool IsProductOfFloat8(const Graph& graph, const Value& node) {
          IsFloat8(graph[node.operands[1]].type.dtype);
 }
 
+bool IsProductOfBlocks(const Value& node) {
+  return node.op == Op::kMatMul && node.operands.size() > 2;
+}
+
 }  // namespace mlc::graph

@@ -18,7 +18,9 @@ constexpr AttrInfo kConvAttrs[] = {{"dilations", kInts, kSpatialOnes},
                                    {"pads", kInts, kSpatialZeros},
                                    {"precision", kWord, kOptional, 0, "tf32"},
                                    {"strides", kInts, kSpatialOnes}};
-constexpr AttrInfo kMatMulAttrs[] = {{"precision", kWord, kOptional, 0, "tf32 i8"}};
+constexpr AttrInfo kMatMulAttrs[] = {{"across", kInt, kOptional},
+                                     {"block", kInt, kOptional},
+                                     {"precision", kWord, kOptional, 0, "tf32 i8"}};
 constexpr AttrInfo kAttentionAttrs[] = {{"precision", kWord, kOptional, 0, "tf32"},
                                         {"scale", kFloat}};
 constexpr AttrInfo kPoolAttrs[] = {{"count_include_pad", kInt, kNumber, 0},
@@ -74,7 +76,7 @@ constexpr std::array<OpInfo, 34> kOps = {{
     {Op::kConstant, "constant", 0, 0, kConstantAttrs},
     {Op::kPointwise, "pointwise", 1, 3, {}},
     {Op::kCast, "cast", 1, 1, {}},
-    {Op::kMatMul, "matmul", 2, 2, kMatMulAttrs},
+    {Op::kMatMul, "matmul", 2, 4, kMatMulAttrs},
     {Op::kConv, "conv", 2, 2, kConvAttrs},
     {Op::kAttention, "attention", 3, 5, kAttentionAttrs},
     {Op::kPool, "pool", 1, 1, kPoolAttrs},

@@ -78,7 +78,7 @@ bool Computes(const Value& node) {
 Status CheckSmall(const Value& node, Types operands) {
   if (!Computes(node)) return {};
   const auto is_float8 = [](const TensorType* type) { return type && IsFloat8(type->dtype); };
-  if (node.op == Op::kMatMul && std::all_of(operands.begin(), operands.end(), is_float8)) return {};
+  if (node.op == Op::kMatMul && is_float8(operands[0]) && is_float8(operands[1])) return {};
   for (const TensorType* const operand : operands) {
     if (operand == nullptr || !IsSmall(operand->dtype)) continue;
     return InvalidArgument("elements of type " + std::string(ToText(operand->dtype)) +

@@ -27,7 +27,35 @@ Result<DType> ProductType(const TensorType& a, const TensorType& b) {
   return a.dtype;
 }
 
-Result<TensorType> InferMatMul(Types operands) {
+// Of a product of scaled blocks (float8_product.h).
+Status CheckBlocks(const Value& node, Types operands) {
+  const bool has_sizes = node.Has("block") || node.Has("across");
+  if (operands.size() == 2 && !has_sizes) return {};
+  const auto is_absent = [](const TensorType* type) { return type == nullptr; };
+  if (operands.size() != 4 || std::any_of(operands.begin(), operands.end(), is_absent)) {
+    return InvalidArgument("scales of blocks are two operands");
+  }
+  const TensorType &x = *operands[0], &w = *operands[1];
+  if (!IsFloat8(x.dtype) || !IsFloat8(w.dtype) || x.rank() != 2 || w.rank() != 2) {
+    return InvalidArgument("only two matrices of float8 have scales of blocks");
+  }
+  if (!node.Has("block") || !node.Has("across") || node.Int("block") < 1 ||
+      node.Int("across") < 1) {
+    return InvalidArgument("block and across are positive");
+  }
+  const auto over = [](int64_t a, int64_t b) { return a / b + (a % b == 0 ? 0 : 1); };
+  const int64_t blocks = over(x.dims[1], node.Int("block"));
+  const TensorType of_x{DType::kF32, {x.dims[0], blocks}, {}};
+  const TensorType of_w{DType::kF32, {blocks, over(w.dims[1], node.Int("across"))}, {}};
+  for (const auto& [is, should] : {std::pair{operands[2], of_x}, std::pair{operands[3], of_w}}) {
+    if (is->dtype == should.dtype && is->dims == should.dims) continue;
+    return InvalidArgument("scales of blocks are " + should.ToText() + ", not " + is->ToText());
+  }
+  return {};
+}
+
+Result<TensorType> InferMatMul(const Value& node, Types operands) {
+  MLC_TRY(CheckBlocks(node, operands));
   const TensorType& a = *operands[0];
   const TensorType& b = *operands[1];
   if (a.rank() < 2 || b.rank() < 2) return InvalidArgument("both operands have rank 2 or more");
@@ -150,7 +178,7 @@ Result<TensorType> InferAttention(Types operands) {
 Result<TensorType> InferContraction(const Value& node, Types operands) {
   switch (node.op) {
     case Op::kMatMul:
-      return InferMatMul(operands);
+      return InferMatMul(node, operands);
     case Op::kConv:
       return InferConv(node, operands);
     case Op::kPool:

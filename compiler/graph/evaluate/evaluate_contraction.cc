@@ -3,6 +3,7 @@
 
 #include "compiler/graph/evaluate/evaluate_internal.h"
 #include "compiler/graph/evaluate/evaluate_product.h"
+#include "compiler/graph/float8_product.h"
 #include "compiler/graph/tensor_io.h"
 
 namespace mlc::graph::evaluate_internal {
@@ -172,6 +173,22 @@ std::vector<double> Conv(const Value& node, Operands operands, const std::vector
   return out;
 }
 
+// Of a product of scaled blocks (float8_product.h): both matrices times their scales.
+void ScaleBlocks(const Value& node, Operands operands, std::vector<double>& a,
+                 std::vector<double>& b) {
+  const int64_t block = node.Int("block"), across = node.Int("across");
+  const std::vector<double> rows = ReadDoubles(*operands[2]), columns = ReadDoubles(*operands[3]);
+  const int64_t m = operands[0]->dims[0], k = operands[0]->dims[1], n = operands[1]->dims[1];
+  const int64_t blocks = operands[2]->dims[1], wide = operands[3]->dims[1];
+  for (int64_t i = 0; i < m * k; ++i) {
+    a[static_cast<size_t>(i)] *= rows[static_cast<size_t>(i / k * blocks + i % k / block)];
+  }
+  for (int64_t i = 0; i < k * n; ++i) {
+    b[static_cast<size_t>(i)] *=
+        columns[static_cast<size_t>(i / n / block * wide + i % n / across)];
+  }
+}
+
 }  // namespace
 
 Result<TensorDataRef> EvaluateContraction(const Value& node, Operands operands, int threads) {
@@ -188,8 +205,9 @@ Result<TensorDataRef> EvaluateContraction(const Value& node, Operands operands, 
     const std::vector<int64_t> out(product.begin(), product.end());
     return WriteInts(node.type.dtype, node.type.dims, out);
   }
-  const std::vector<double> a = ReadDoubles(*operands[0]);
-  const std::vector<double> b = ReadDoubles(*operands[1]);
+  std::vector<double> a = ReadDoubles(*operands[0]);
+  std::vector<double> b = ReadDoubles(*operands[1]);
+  if (IsProductOfBlocks(node)) ScaleBlocks(node, operands, a, b);
   const std::vector<double> out = node.op == Op::kMatMul ? MatMul(node, operands, a, b, threads)
                                                          : Conv(node, operands, a, b, threads);
   return WriteDoubles(node.type.dtype, node.type.dims, out);

@@ -147,6 +147,7 @@ size_t WholeFrom(const Graph& graph, const Value& node) {
     case Op::kSlice:
       return rank;
     case Op::kMatMul: {
+      if (node.operands.size() > 2) return 0;
       const auto is_matrix = [&](ValueId id) { return graph[id].type.rank() >= 2; };
       return is_matrix(node.operands[0]) && is_matrix(node.operands[1]) ? rank - 1 : 0;
     }

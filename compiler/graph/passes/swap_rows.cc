@@ -60,7 +60,9 @@ std::optional<ValueId> WithoutSwap(Rewriter& rewriter, const Value& transpose) {
   }
   if (!IsOp(graph, at, Op::kMatMul) || rewriter.Uses(at) > 1) return std::nullopt;
   Value product = graph[at];
-  if (graph[product.operands[1]].type.rank() != 2) return std::nullopt;
+  if (graph[product.operands[1]].type.rank() != 2 || product.operands.size() > 2) {
+    return std::nullopt;
+  }
   const std::optional<ValueId> rows = Unswapped(graph, product.operands[0], dims[0], dims[1]);
   if (!rows) return std::nullopt;
   product.operands[0] = *rows;

@@ -81,6 +81,7 @@ Status ProvePointwise(const NodePair& pair) {
 
 Status ProveMatMul(const NodePair& pair) {
   if (pair.rank(0) < 2 || pair.rank(1) < 2) return ProveWhole(pair);
+  if (pair.has(2)) return pair.Refuse("it multiplies scaled blocks");
   MLC_TRY(CheckBroadcast(pair, 0, 2));
   MLC_TRY(CheckBroadcast(pair, 1, 2));
   for (int k = 0; k < 2; ++k) {

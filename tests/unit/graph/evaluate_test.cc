@@ -114,6 +114,13 @@ INSTANTIATE_TEST_SUITE_P(
              "%1 = constant() {values=[1.0,0.0,2.0,1.0]} : f32[2,2] %2 = matmul(%0, %1) : "
              "f32[2,1,2]",
              {5, 2, 11, 4}},
+        Case{"matmul_of_scaled_blocks",
+             "%0 = constant() {values=[1.0,2.0,3.0,4.0]} : f8e4m3fn[1,4] "
+             "%1 = constant() {values=[1.0,1.0,1.0,2.0,2.0,1.0,1.0,1.0]} : f8e4m3fn[4,2] "
+             "%2 = constant() {values=[1.0,2.0]} : f32[1,2] "
+             "%3 = constant() {values=[1.0,0.5,2.0,1.0]} : f32[2,2] "
+             "%4 = matmul(%0, %1, %2, %3) {across=1, block=2} : f32[1,2]",
+             {43, 16.5}},
         Case{"conv_strided_padded",
              "%0 = constant() {values=[1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0,9.0]} : f32[1,1,3,3] "
              "%1 = constant() {values=[1.0,1.0,1.0,1.0]} : f32[1,1,2,2] "
