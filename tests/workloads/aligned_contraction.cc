@@ -199,6 +199,25 @@ std::string Float8Product(Rng& rng, const std::string& dtype) {
   return Finish(rng, body, values, Chance(rng, 60) ? DenseType(dtype, {n}) : "", out);
 }
 
+std::string Float8Blocks(Rng& rng, const std::string& dtype) {
+  constexpr int64_t kBlock = 128;
+  const int64_t m = Between(rng, 48, 300), n = Between(rng, 4, 40) * 8;
+  const int64_t k = Chance(rng, 70) ? kBlock * Between(rng, 1, 5) : Between(rng, 8, 40) * 16;
+  const int64_t across = Chance(rng, 60) ? kBlock : int64_t{32} << rng.Below(4);
+  const int64_t blocks = (k + kBlock - 1) / kBlock, wide = (n + across - 1) / across;
+  const std::string sums = DenseType("f32", {m, n}), out = DenseType(dtype, {m, n});
+  const std::string codes = Chance(rng, 70) ? "f8e4m3fn" : "f8e5m2";
+  std::string body = "  %0 = input() : " + DenseType(codes, {m, k}) +
+                     "\n  %1 = weight() : " + MaybeTransposed(rng, "f8e4m3fn", {k, n}) +
+                     "\n  %2 = input() : " + DenseType("f32", {m, blocks}) +
+                     "\n  %3 = weight() : " + DenseType("f32", {blocks, wide}) +
+                     "\n  %4 = matmul(%0, %1, %2, %3) {across=" + std::to_string(across) +
+                     ", block=" + std::to_string(kBlock) + "} : " + sums + "\n";
+  if (dtype != "f32") body += "  %5 = cast(%4) : " + out + "\n";
+  const int values = dtype == "f32" ? 5 : 6;
+  return Finish(rng, body, values, Chance(rng, 60) ? DenseType(dtype, {n}) : "", out);
+}
+
 std::string FewBitsProduct(Rng& rng, const std::string& dtype) {
   const int64_t m = Chance(rng, 40) ? 1 : Between(rng, 1, 16), n = Between(rng, 1, 150);
   const int64_t bits = int64_t{2} << rng.Below(3), a_byte = 8 / bits;

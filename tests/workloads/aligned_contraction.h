@@ -24,6 +24,8 @@ std::string ImageConvolution(Rng& rng, const std::string& dtype, const std::stri
 std::string SkinnyProduct(Rng& rng, const std::string& dtype);
 // Rows and columns of float8, scaled and cast to `dtype`, large enough for warpgroups.
 std::string Float8Product(Rng& rng, const std::string& dtype);
+// The same with a scale for each 128 of a row and for each 128 of k of some columns.
+std::string Float8Blocks(Rng& rng, const std::string& dtype);
 // Up to 16 rows of a type of 16 bits, and columns of 2, 4 or 8 bits in blocks.
 std::string FewBitsProduct(Rng& rng, const std::string& dtype);
 // The same with columns of float8.

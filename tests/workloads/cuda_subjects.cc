@@ -61,6 +61,10 @@ template <typename T>
 RandomWorkload Float8(Rng& rng) {
   return {Float8Product(rng, T::dtype)};
 }
+template <typename T>
+RandomWorkload Blocks(Rng& rng) {
+  return {Float8Blocks(rng, T::dtype)};
+}
 template <auto kGenerate>
 RandomWorkload Bytes(Rng& rng) {
   return {kGenerate(rng)};
@@ -164,7 +168,10 @@ constexpr CudaSubject kSubjects[] = {
     {"role_bytes_pending", kRole, Bytes<ByteProduct>, kExact, "pending", 1},
     {"role_bytes_split", kRole, Bytes<ByteProduct>, kExact, "split", 2},
     {"role_bytes_cluster", kRole, Bytes<ByteProduct>, kExact, "cluster", 2, true},
+    {"role_float8_blocks_f16", kRole, Blocks<F16>, kF16},
+    {"role_float8_blocks_f32", kRole, Blocks<F32>, kF16},
     {"simt_float8", kSimt, Float8<F16>, kF16},
+    {"simt_float8_blocks", kSimt, Blocks<F16>, kF16},
     {"simt_product_f32", kSimt, Of<AlignedProduct, F32>, kF32},
     {"simt_product_f16", kSimt, Of<AlignedProduct, F16>, kF16},
     {"simt_large_product_f32", kSimt, Of<LargeProduct, F32>, kF32},

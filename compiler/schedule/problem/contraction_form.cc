@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "compiler/graph/float8_product.h"
 #include "compiler/schedule/fusion/fused.h"
 
 namespace mlc::schedule {
@@ -94,6 +95,26 @@ bool FillEnds(const graph::Workload& workload, ContractionProblem& p) {
   if (p.IsPlain()) return true;
   return std::all_of(outputs.begin(), outputs.end(),
                      [&](ValueId id) { return Fused::Covers(workload, id, p.Ends()); });
+}
+
+bool FillBlocks(const graph::Workload& workload, ContractionProblem& p) {
+  const graph::Graph& graph = workload.graph();
+  const Value& node = graph[p.anchor];
+  if (!graph::IsProductOfBlocks(node)) return true;
+  const Value &rows = graph[node.operands[2]], &columns = graph[node.operands[3]];
+  constexpr int64_t kStep = 32;  // of what any kernel multiplies at once
+  if (!p.column_is_weight || columns.op != Op::kWeight || node.Int("block") % kStep != 0) {
+    return false;
+  }
+  p.blocks = {node.Int("block"), node.Int("across"), rows.type.dims[1], columns.type.dims[1]};
+  p.blocks.rows = OperandIndex(workload, node.operands[2]);
+  p.blocks.columns = OperandIndex(workload, node.operands[3]);
+  return rows.type.IsDense() && columns.type.IsDense();
+}
+
+int OperandIndex(const graph::Workload& workload, ValueId id) {
+  const auto& operands = workload.operands();
+  return static_cast<int>(std::find(operands.begin(), operands.end(), id) - operands.begin());
 }
 
 }  // namespace mlc::schedule

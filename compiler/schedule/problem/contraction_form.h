@@ -1,5 +1,5 @@
-// Products that are not plain: those that compute their rows, and those whose outputs are computed
-// from two halves of their columns. Pure.
+// Parts of a contraction: rows that the kernel computes, outputs that are computed from two halves
+// of the columns, scales of blocks. Pure.
 #pragma once
 
 #include "compiler/schedule/problem/contraction_problem.h"
@@ -14,7 +14,14 @@ bool FillRows(const graph::Workload& workload, ContractionProblem& p);
 // REQUIRES: the anchor.
 bool FillEnds(const graph::Workload& workload, ContractionProblem& p);
 
+// Sets blocks, if the anchor is a product of scaled blocks. False if kernels cannot read its
+// scales. REQUIRES: the anchor and column_is_weight.
+bool FillBlocks(const graph::Workload& workload, ContractionProblem& p);
+
 // Every output has the shape of the ends, from which it is computed, and so has every node between.
 bool OutputsFollow(const graph::Workload& workload, std::span<const graph::ValueId> ends);
+
+// Of a value among Workload::operands().
+int OperandIndex(const graph::Workload& workload, graph::ValueId id);
 
 }  // namespace mlc::schedule

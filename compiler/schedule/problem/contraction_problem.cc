@@ -29,11 +29,6 @@ bool IsProductOfBytes(const graph::Graph& graph, const Value& node) {
          graph[node.operands[1]].type.dtype == DType::kI8;
 }
 
-int OperandIndex(const graph::Workload& workload, ValueId id) {
-  const auto& operands = workload.operands();
-  return static_cast<int>(std::find(operands.begin(), operands.end(), id) - operands.begin());
-}
-
 // Stride of a type's dimension; nothing moves along a dimension of one.
 int64_t StrideOf(const TensorType& type, int dim) {
   if (type.dims[static_cast<size_t>(dim)] == 1) return 0;
@@ -80,7 +75,10 @@ ValueId FindAnchor(const graph::Workload& workload) {
     if (i == 1 && !IsSource(operand) && !is_packed) return graph::kNoValue;
     if (!of_codes && !IsComputeFloat(operand.type.dtype)) return graph::kNoValue;
   }
-  return node.operands.size() == 2 ? anchor : graph::kNoValue;
+  for (size_t i = 2; i < node.operands.size(); ++i) {
+    if (!IsSource(graph[node.operands[i]])) return graph::kNoValue;
+  }
+  return anchor;
 }
 
 int CountPacked(const graph::Graph& graph) {
@@ -182,6 +180,7 @@ bool FillMatMul(const graph::Workload& workload, ContractionProblem& p) {
   const TensorType& out = graph[workload.outputs()[0]].type;
   if (b_node.op == Op::kDequantize || !p.IsPlain()) return p.rank == 2;
   if (IsProductOfBytes(graph, node)) return true;  // rows and columns differ in their signs
+  if (graph::IsProductOfBlocks(node)) return true;
   const bool columns_scattered =
       StrideOf(out, p.rank - 1) > 1 && StrideOf(out, p.rank - 2) == 1 && p.inner.out >= 8;
   if (columns_scattered || (p.columns < 8 && p.inner.out >= 16)) Transpose(p);
@@ -346,6 +345,7 @@ std::optional<ContractionProblem> FindProduct(const graph::Workload& workload) {
   }
   if (node.type.NumElements() == 0 || p.K() == 0) return std::nullopt;
   p.of_float8 = graph::IsProductOfFloat8(graph, node);
+  if (!FillBlocks(workload, p)) return std::nullopt;
   if (!p.IsPacked() && p.IsPlain()) Flatten(workload, p);
   return p;
 }

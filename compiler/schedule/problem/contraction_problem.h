@@ -53,6 +53,13 @@ struct PackedColumns {
   int codes_a_byte() const { return 8 / bits; }
 };
 
+// Scales of a product of blocks (graph/float8_product.h): dense, those of columns constant.
+struct ScaledBlocks {
+  int64_t block = 0, across = 0;  // `block` is a multiple of 32; 0: none
+  int64_t along = 0, wide = 0;    // scales of a row, and of columns side by side
+  int rows = 0, columns = 0;      // indices into Workload::operands()
+};
+
 struct ContractionProblem {
   static constexpr int kMaxBatch = 6;
 
@@ -81,6 +88,7 @@ struct ContractionProblem {
   std::array<graph::ValueId, 2> ends = {graph::kNoValue, graph::kNoValue};
   int end_count = 1;
   bool of_float8 = false;  // rows and columns are float8, perhaps of different types
+  ScaledBlocks blocks;     // of a product of float8
   bool flattened = false;  // the rows axis stands for more than one logical dimension
 
   std::array<BatchAxis, kMaxBatch> batch;

@@ -1,10 +1,12 @@
-// Products of float8 whose results are float8, too: configs, interpreted, agree with the reference.
+// Products of float8 whose results are float8, too, and those of scaled blocks: configs of both
+// families that take them, interpreted, agree with the reference.
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <string>
 
 #include "tests/property/cuda_contraction/cuda_case.h"
+#include "tests/workloads/aligned_contraction.h"
 
 namespace mlc::schedule {
 namespace {
@@ -81,6 +83,41 @@ TEST(Float8Results, OfColumnsAlone) {
   const auto any = [](const Config&) { return true; };
   // Of e5m2, whose steps are twice as wide.
   EXPECT_GT(CheckWhere(workload, "role_contraction", 4, 12, 37, 2 * kOtherCode, any), 8);
+}
+
+TEST(ScaledBlocks, AreMultipliedByRoles) {
+  Rng rng(51);
+  int seen = 0;
+  for (int i = 0; i < 60 && seen < 10 && !HasFailure(); ++i) {
+    const char* const dtype = i % 2 == 0 ? "f32" : "f16";
+    const graph::Workload workload = Parsed(Float8Blocks(rng, dtype));
+    if (workload.Flops() > 3e7) continue;
+    const int sms = i % 3 == 0 ? 2 : 132;
+    const int configs = CheckWhere(workload, "role_contraction", sms, 4, 17,
+                                   i % 2 == 0 ? 4e-6 : 2e-3, [](const Config&) { return true; });
+    seen += configs > 0 ? 1 : 0;
+  }
+  EXPECT_EQ(seen, 10);
+}
+
+TEST(ScaledBlocks, AreMultipliedWithoutMatrixUnits) {
+  Rng rng(52);
+  for (int i = 0; i < 4 && !HasFailure(); ++i) {
+    const graph::Workload workload = Parsed(Float8Blocks(rng, i % 2 == 0 ? "f32" : "f16"));
+    EXPECT_GT(CheckWhere(workload, "simt_contraction", 132, 2, 91, i % 2 == 0 ? 4e-6 : 2e-3,
+                         [](const Config&) { return true; }),
+              0);
+  }
+}
+
+TEST(ScaledBlocks, BelongToTheseFamilies) {
+  Rng rng(53);
+  const graph::Workload workload = Parsed(Float8Blocks(rng, "f16"));
+  for (const Family* family : Families()) {
+    const bool takes = family->Accepts(workload, HopperTarget());
+    const bool may = family->name() == "role_contraction" || family->name() == "simt_contraction";
+    EXPECT_EQ(takes, may) << family->name();
+  }
 }
 
 }  // namespace

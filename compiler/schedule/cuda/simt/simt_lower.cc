@@ -68,6 +68,7 @@ LoweredKernel SimtLowering::Run() {
   c_ = b_.Registers("c", DType::kF32, 4, plan_.tm * plan_.tn / 4);
   rows_.emplace(g_, plan_, Side::kRow, false, 0, fused_.OperandBuffer(g_.p.row_operand), tiles_,
                 b_);
+  if (g_.p.blocks.block > 0) rows_->ScaleBy(fused_.OperandBuffer(g_.p.blocks.rows));
   columns_.emplace(g_, plan_, Side::kColumn, packs, plan_.bk * plan_.pitch(Side::kRow), columns,
                    tiles_, b_);
   const TileOutputShape shape{

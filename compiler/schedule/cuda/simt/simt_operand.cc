@@ -32,7 +32,8 @@ SimtOperand::SimtOperand(const GpuContraction& g, const SimtPlan& plan, Side sid
   // A run of a partial step or of a partial row would need both masks.
   while (lanes_ > 1 && (along_k_ ? g.k : limit()) % lanes_ != 0) lanes_ /= 2;
   if (lanes_ == 1) along_k_ = (side == Side::kRow ? g.p.row_k_stride : g.p.column_k_stride) == 1;
-  const DType dtype = side == Side::kRow ? g.p.row_dtype : g.p.column_dtype;
+  DType dtype = side == Side::kRow ? g.p.row_dtype : g.p.column_dtype;
+  if (side == Side::kRow && g.p.blocks.block > 0) dtype = DType::kF32;
   const int64_t runs = int64_t{extent()} * plan.bk / lanes_;
   fetched_ = b.Registers("fetched", dtype, lanes_, Ceil(runs, plan.threads()));
 }
@@ -62,15 +63,16 @@ void SimtOperand::Place(const ExprRef& thread, const ExprRef& first, const ExprR
       part.k = b_.Let("k_in", inner * lanes_);
       const ExprRef x = first + outer;
       const bool ragged = limit() % extent() != 0;
-      part.from = PlaceCross(b_, g_, side_, b_.Let("x", ragged ? ir::Min(x, Int(limit() - 1)) : x));
+      part.x = b_.Let("x", ragged ? ir::Min(x, Int(limit() - 1)) : x);
+      part.from = PlaceCross(b_, g_, side_, part.x);
       part.to = b_.Let("to", part.k * pitch + outer);
     } else {
       part.k = outer;
       const ExprRef x = b_.Let("x", first + inner * lanes_);
       const bool ragged = limit() % extent() != 0;
       // Past the end, another run is read instead; its products are not used.
-      part.from =
-          PlaceCross(b_, g_, side_, b_.Let("x", ragged ? ir::Min(x, Int(limit() - lanes_)) : x));
+      part.x = b_.Let("x", ragged ? ir::Min(x, Int(limit() - lanes_)) : x);
+      part.from = PlaceCross(b_, g_, side_, part.x);
       part.to = b_.Let("to", outer * pitch + inner * lanes_);
     }
     parts_.push_back(part);
@@ -102,8 +104,18 @@ void SimtOperand::Fetch(const ExprRef& step, const ExprRef& stage) {
     if (g_.k % plan_.bk != 0) inside = And(inside, Less(k, g_.k));
     inside = And(inside, TapInside(g_, side_, part.from, depth));
     const ExprRef at = offset_ + part.from.offset + DepthOffset(g_, side_, depth);
-    b_.Set(fetched_, Int(static_cast<int64_t>(i)),
-           b_.Load(global_, at, lanes_, 1, inside ? LanesIf(inside, lanes_) : nullptr));
+    const ExprRef mask = inside ? LanesIf(inside, lanes_) : nullptr;
+    ExprRef value = b_.Load(global_, at, lanes_, 1, mask);
+    if (scales_) {
+      // A run along k lies in one block.
+      const int64_t along = g_.p.blocks.along;
+      const ExprRef block = ir::Min(ir::FloorDiv(k, g_.p.blocks.block), Int(along - 1));
+      const ExprRef from = b_.Let("scale_at", part.x * along + block);
+      const ExprRef scale = along_k_ ? ir::MakeBroadcast(b_.Load(*scales_, from), lanes_)
+                                     : b_.Load(*scales_, from, lanes_, along);
+      value = ir::MakeApply(ScalarOp::kMul, {ir::MakeCast(DType::kF32, value), scale});
+    }
+    b_.Set(fetched_, Int(static_cast<int64_t>(i)), value);
   }
 }
 

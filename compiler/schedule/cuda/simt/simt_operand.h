@@ -3,6 +3,7 @@
 // Appends to a builder; not thread-safe; borrows its arguments.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compiler/schedule/cuda/simt/simt_plan.h"
@@ -23,12 +24,15 @@ class SimtOperand {
   // packed operand writes to that place already in Fetch.
   void Fetch(const ir::ExprRef& step, const ir::ExprRef& stage);
   void Deposit(const ir::ExprRef& stage);
+  // Rows of scaled blocks: what is fetched is multiplied by its scale.
+  void ScaleBy(ir::BufferId scales) { scales_ = scales; }
 
  private:
   int extent() const { return side_ == Side::kRow ? plan_.bm : plan_.bn; }
   int64_t limit() const { return side_ == Side::kRow ? g_.m : g_.n; }
   struct Part {
     CrossPlace from;
+    ir::ExprRef x;       // its row or column
     ir::ExprRef k;       // inside the step
     ir::ExprRef to;      // in the tile
     ir::ExprRef active;  // null: always
@@ -45,6 +49,7 @@ class SimtOperand {
   bool along_k_ = false;  // runs of elements go along k
   int lanes_ = 1;         // of a run
   ir::BufferId fetched_ = 0;
+  std::optional<ir::BufferId> scales_;
   std::vector<Part> parts_;
   ir::ExprRef thread_, offset_;
 };

@@ -16,6 +16,9 @@ Preparation SimtPackPreparation(const graph::Workload& workload, const GpuContra
       workload.graph()[workload.operands()[static_cast<size_t>(g.p.column_operand)]].type;
   const int64_t elements = SimtPackedElements(g, plan);
   const ir::BufferId source = b.In("w", type.dtype, type.Extent());
+  const ScaledBlocks& blocks = g.p.blocks;
+  ir::BufferId scales = 0;
+  if (blocks.block > 0) scales = b.In("scales", DType::kF32, blocks.along * blocks.wide);
   const ir::BufferId packed = b.Out("packed", DType::kF32, elements);
   b.Parallel("pp", g.z * plan.n_tiles * plan.k_steps, [&](const ExprRef& panel) {
     const ExprRef first_k = b.Let("first_k", ir::Mod(panel, plan.k_steps) * plan.bk);
@@ -34,6 +37,11 @@ Preparation SimtPackPreparation(const graph::Workload& workload, const GpuContra
         const ExprRef n_safe = g.n % plan.bn == 0 ? n : ir::Min(n, Int(g.n - 1));
         ExprRef value =
             ir::MakeCast(DType::kF32, b.Load(source, from + n_safe * g.p.column_stride));
+        if (blocks.block > 0) {
+          const ExprRef at = ir::FloorDiv(k_safe, blocks.block) * blocks.wide;
+          const ExprRef scale = b.Load(scales, at + ir::FloorDiv(n_safe, blocks.across));
+          value = ir::MakeApply(ScalarOp::kMul, {value, scale});
+        }
         ExprRef inside;
         if (g.k % plan.bk != 0) inside = Less(k, g.k);
         if (g.n % plan.bn != 0) inside = And(inside, Less(n, g.n));
@@ -44,7 +52,9 @@ Preparation SimtPackPreparation(const graph::Workload& workload, const GpuContra
       });
     });
   });
-  return {b.Finish(), {g.p.column_operand}, DType::kF32, elements};
+  std::vector<int> read = {g.p.column_operand};
+  if (blocks.block > 0) read.push_back(blocks.columns);
+  return {b.Finish(), std::move(read), DType::kF32, elements};
 }
 
 }  // namespace mlc::schedule

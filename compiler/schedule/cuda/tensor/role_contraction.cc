@@ -18,8 +18,17 @@ constexpr int64_t kMinRows = 48;
 constexpr int64_t kMinColumns = 32;
 constexpr int64_t kMinDepth = 64;
 
+// A step of the unit is a block of those that have scales, and eight columns have one.
+constexpr int64_t kBlock = 128;
+constexpr int64_t kColumnsAtOnce = 8;
+
+bool ScalesFit(const ScaledBlocks& blocks) {
+  return blocks.block == 0 || (blocks.block == kBlock && blocks.across % kColumnsAtOnce == 0);
+}
+
 std::optional<GpuContraction> FindRoles(const graph::Workload& workload) {
   std::optional<GpuContraction> g = FindGpuContractionOrFloat8(workload);
+  if (g && !ScalesFit(g->p.blocks)) return std::nullopt;
   if (!g) g = FindGpuContractionOrBytes(workload);
   return g && !IsDepthwise(g->p) && RolesMultiply(*g) ? g : std::nullopt;
 }
@@ -62,7 +71,10 @@ Space RoleContractionFamily::MakeSpace(const graph::Workload&, const RoleProblem
   const bool carried = problem.results.narrow && g.n % kRoleChunk == 0;
   space.knobs.push_back(
       {"storers", carried ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0}});
-  if (g.p.of_float8) space.knobs.push_back({"apart", {0, 1}});
+  const bool scaled = g.p.blocks.block > 0;
+  if (g.p.of_float8) {
+    space.knobs.push_back({"apart", scaled ? std::vector<int64_t>{1} : std::vector<int64_t>{0, 1}});
+  }
   if (problem.shares_taps) space.knobs.push_back({"reuse", {0, 1}});
   const int64_t m_tiles = (g.m + 63) / 64, n_tiles = (g.n + kMinColumns - 1) / kMinColumns;
   std::vector<int64_t> clusters = {1};

@@ -5,6 +5,7 @@
 #include "compiler/ir/build_async.h"
 #include "compiler/schedule/cuda/tensor/role_order.h"
 #include "compiler/schedule/cuda/tensor/role_rows.h"
+#include "compiler/schedule/cuda/tensor/role_scales.h"
 #include "compiler/schedule/cuda/tensor/role_store.h"
 #include "compiler/schedule/cuda/tensor/tensor_pack.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
@@ -80,6 +81,7 @@ class RoleLowering {
   ir::BufferId rows_ = 0, columns_ = 0;  // in global memory
   ir::BufferId row_tiles_ = 0, column_tiles_ = 0, full_ = 0, empty_ = 0, order_ = 0, c_ = 0;
   ir::BufferId products_ = 0;  // what the unit adds to; c_ but for plan_.apart
+  std::optional<RoleScales> scales_;
   std::optional<RoleStore> store_;
   // Of the current block, thread and tile.
   ExprRef block_, thread_, group_, lane_, group_row_;
@@ -108,6 +110,7 @@ void RoleLowering::DeclareOperands() {
   const int fragments = plan_.row_tiles() * plan_.column_tiles();
   c_ = b_.Registers("c", tensor_.sum_dtype(), 4, fragments);
   products_ = plan_.apart ? b_.Registers("apart", DType::kF32, 4, fragments) : c_;
+  if (plan_.scaled_parts > 0) scales_.emplace(g_, plan_, fused_, b_);
   store_->DeclareBarriers();
 }
 
@@ -300,6 +303,7 @@ void RoleLowering::EmitProducts() {
   lane_ = b_.Let("lane", ir::Mod(thread_, 32));
   group_row_ =
       plan_.tile_groups() == 1 ? Int(0) : b_.Let("group_row", group_ * int64_t{plan_.group_rows()});
+  if (scales_) scales_->PlaceWarp(thread_, group_row_);
   store_->PlaceWarp(thread_, group_, group_row_);
   if (plan_.alternate) {
     ForTiles(group_, 2, [&](const ExprRef& round) { EmitTile(round); });
@@ -338,6 +342,7 @@ void RoleLowering::EmitTile(const ExprRef& round) {
     const ExprRef stage = b_.Let("stage", step.stage);
     async_.MbarrierWait(full_, stage, step.parity);
     Multiply(stage);
+    if (scales_) scales_->Load(m_tile_, n_tile_, first_step_ + k);
     b_.WaitProducts(tensor_.pending * plan_.row_tiles() * plan_.share.taps);
     if (tensor_.pending == 0) {
       Release(stage, nullptr);
@@ -377,10 +382,9 @@ void RoleLowering::Multiply(const ExprRef& stage) {
 
 // Sums of a whole tile in the unit would lose their low bits.
 void RoleLowering::AddProducts() {
-  if (!plan_.apart) return;
-  for (int i = 0; i < plan_.row_tiles() * plan_.column_tiles(); ++i) {
-    const ExprRef sum = b_.Get(c_, Int(i));
-    b_.Set(c_, Int(i), ir::MakeApply(ScalarOp::kAdd, {sum, b_.Get(products_, Int(i))}));
+  for (int i = 0; plan_.apart && i < plan_.row_tiles() * plan_.column_tiles(); ++i) {
+    const std::vector<ExprRef> terms = {b_.Get(c_, Int(i)), b_.Get(products_, Int(i))};
+    b_.Set(c_, Int(i), scales_ ? scales_->Added(terms, i) : ir::MakeApply(ScalarOp::kAdd, terms));
   }
 }
 

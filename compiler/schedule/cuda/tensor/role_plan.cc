@@ -199,6 +199,9 @@ RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
   t.pending = knob("pending");
   t.split = knob("split");
   plan.apart = t.math == TensorMath::kFloat8 && knob("apart") != 0;
+  if (g.p.blocks.block > 0) {
+    plan.scaled_parts = static_cast<int>(std::max<int64_t>(1, t.bn / g.p.blocks.across));
+  }
   CountSteps(g, &t);
   if (problem.of_boxes && t.bm % 64 == 0 && t.bm <= kRoleMaxRows) {
     plan.box = problem.boxes[static_cast<size_t>(t.bm / 64 - 1)];
@@ -266,7 +269,14 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
   const auto covers = [](int tile, int64_t extent) { return tile > 64 && tile / 2 >= extent; };
   if (covers(t.bm, g.m) || covers(t.bn, g.n)) return RejectReason::kTileExceedsShape;
   const int most = plan.moves_registers ? plan.group_registers() : plan.launch_registers();
-  if (plan.apart && (t.pending > 0 || t.split_steps == 1)) return RejectReason::kRedundant;
+  if (plan.apart && t.pending > 0) return RejectReason::kRedundant;
+  if (plan.scaled_parts > 0) {
+    const ScaledBlocks& blocks = g.p.blocks;
+    const bool fits = t.bn % blocks.across == 0 || blocks.across % t.bn == 0;
+    if (!plan.apart || !fits || blocks.block != t.bk) return RejectReason::kTileExceedsShape;
+  } else if (plan.apart && t.split_steps == 1) {
+    return RejectReason::kRedundant;
+  }
   if (t.math == TensorMath::kFloat8 && !plan.apart) {
     const int64_t steps = t.split_steps * t.bk / kUnitDepth;
     if (kUnitError * static_cast<double>(steps) > problem.tolerance) {

@@ -93,6 +93,7 @@ struct RolePlan {
   bool moves_registers = false;
   int narrow_chunk = 0;  // columns of results of two bytes that a warp stores at once; 0: none
   bool apart = false;    // the unit's sums of a step are added up outside of it, exactly
+  int scaled_parts = 0;  // of a tile's columns, each with a scale (RoleScales); 0: no scales
   double output_flops = 0;
 
   int tile_groups() const { return alternate ? 1 : groups; }
