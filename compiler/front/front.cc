@@ -115,7 +115,8 @@ Result<bool> MultiplyFloat8(graph::Graph& graph, const FrontOptions& options) {
   const graph::Precision precision = options.precision;
   if (!options.multiplies_float8 || precision == graph::Precision::kFp32) return false;
   if (options.skip.contains(kFloat8Products)) return false;
-  return graph::MultiplyFloat8(graph, precision != graph::Precision::kModel);
+  return graph::MultiplyFloat8(
+      graph, {.wide = precision != graph::Precision::kModel, .blocks = !options.takes_ranges});
 }
 
 // A pass that an option asks for.
@@ -176,8 +177,8 @@ double ToleranceOf(const FrontOptions& options) {
 }
 
 std::vector<std::string> PassNames() {
-  std::vector<std::string> names = {std::string(kDecodeWeights), std::string(kIntegerProducts),
-                                    std::string(kFloat8Products), std::string(kFloat8Weights)};
+  std::vector<std::string> names = {std::string(kFloat8Products), std::string(kDecodeWeights),
+                                    std::string(kIntegerProducts), std::string(kFloat8Weights)};
   for (const graph::Pass& pass : graph::Passes()) names.emplace_back(pass.name);
   names.emplace_back(kHideKeys);
   names.emplace_back(kDecodeWeights);
@@ -193,6 +194,8 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
                                    PassTrace* trace) {
   MLC_TRY(CheckNames(options));
   MLC_TRY(graph.Verify());
+  MLC_TRY(RunOptional(kFloat8Products, graph, options, trace,
+                      [&](graph::Graph& at) { return MultiplyFloat8(at, options); }));
   MLC_TRY(RunOptional(kDecodeWeights, graph, options, trace, [&](graph::Graph& at) {
     return graph::DecodeUnread(at, PackedReadsOf(options));
   }));
@@ -200,8 +203,6 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
     return MultipliesBytes(options) ? graph::MultiplyBytes(at, options.multiplies_byte_filters)
                                     : graph::SpellOutProductsOfBytes(at);
   }));
-  MLC_TRY(RunOptional(kFloat8Products, graph, options, trace,
-                      [&](graph::Graph& at) { return MultiplyFloat8(at, options); }));
   MLC_TRY(RunOptional(kFloat8Weights, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
     if (options.skip.contains(kFloat8Weights)) return false;
     return graph::PackFloat8Weights(at, PackedReadsOf(options));

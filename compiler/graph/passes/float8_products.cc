@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/graph/float8_codes.h"
+#include "compiler/graph/passes/float8_blocks.h"
 #include "compiler/graph/passes/rewrite.h"
 
 namespace mlc::graph {
@@ -118,8 +119,11 @@ bool IsConstantMatrix(const Graph& graph, ValueId id) {
   return IsConstant(graph, id);
 }
 
-std::optional<ValueId> Multiplied(Graph& graph, const Value& product) {
+std::optional<ValueId> Multiplied(Graph& graph, const Value& product, bool blocks) {
   if (!HasKernel(graph, product)) return std::nullopt;
+  if (blocks) {
+    if (const std::optional<ValueId> scaled = MultipliedBlocks(graph, product)) return scaled;
+  }
   const std::optional<Scaled> x = FindScaled(graph, product.operands[0]);
   const std::optional<Scaled> w = x ? FindScaled(graph, product.operands[1]) : std::nullopt;
   if (!w || !IsConstantMatrix(graph, w->codes)) return std::nullopt;
@@ -144,7 +148,7 @@ std::optional<ValueId> Multiplied(Graph& graph, const Value& product) {
 
 }  // namespace
 
-Result<bool> MultiplyFloat8(Graph& graph, bool wide) {
+Result<bool> MultiplyFloat8(Graph& graph, const Float8Products& taken) {
   bool any = false;
   for (ValueId id = 0; id < graph.size() && !any; ++id) any = IsFloat8(graph[id].type.dtype);
   if (!any) return false;
@@ -152,8 +156,8 @@ Result<bool> MultiplyFloat8(Graph& graph, bool wide) {
     Graph& out = rewriter.out();
     const DType dtype = node.type.dtype;
     const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
-    const bool taken = node.op == Op::kMatMul && (narrow || (wide && dtype == DType::kF32));
-    const std::optional<ValueId> result = taken ? Multiplied(out, node) : std::nullopt;
+    const bool may = node.op == Op::kMatMul && (narrow || (taken.wide && dtype == DType::kF32));
+    const std::optional<ValueId> result = may ? Multiplied(out, node, taken.blocks) : std::nullopt;
     return result ? *result : out.Add(node);
   });
 }

@@ -77,11 +77,13 @@ class WideSearch {
       : graph_(graph), narrow_(narrow), users_(graph.Users()) {
     const auto size = static_cast<size_t>(graph.size());
     wide_ = {std::vector<bool>(size), std::vector<bool>(size), std::vector<bool>(size)};
+    scales_.resize(size);
   }
 
   WideValues Run() {
     for (ValueId id = 0; id < graph_.size(); ++id) {
       if (IsSensitiveSum(id)) MarkTerms(graph_[id].operands[0], id);
+      if (IsProductOfBlocks(graph_[id])) KeepScales(graph_[id].operands[2]);
     }
     for (ValueId id = 0; id < graph_.size(); ++id) Visit(id);
     return std::move(wide_);
@@ -111,9 +113,28 @@ class WideSearch {
     }
   }
 
+  static bool Moves(Op op) {
+    return op == Op::kReshape || op == Op::kTranspose || op == Op::kExpand;
+  }
+
+  // Scales of blocks are as small as a number over the largest of float8: from the largest
+  // magnitudes of the blocks on, which are no smaller than the numbers, they stay f32.
+  void KeepScales(ValueId id) {
+    const Value& node = graph_[id];
+    if (!Convertible(node.type.dtype) || wide_.kept[At(id)]) return;
+    if (node.op != Op::kPointwise && !Moves(node.op)) return;
+    Keep(id);
+    scales_[At(id)] = true;
+    for (const ValueId operand : node.operands) KeepScales(operand);
+  }
+
   void Visit(ValueId id) {
     const Value& node = graph_[id];
-    if (HasUnscaledSums(id) || IsSensitiveSum(id)) {
+    if (Moves(node.op) && scales_[At(node.operands[0])]) scales_[At(id)] = true;
+    if (scales_[At(id)]) return Keep(id);
+    if (IsProductOfBlocks(node)) {
+      wide_.computed[At(id)] = true;
+    } else if (HasUnscaledSums(id) || IsSensitiveSum(id)) {
       Keep(id);
     } else if (node.op == Op::kCast) {
       const DType from = graph_[node.operands[0]].type.dtype;
@@ -127,7 +148,7 @@ class WideSearch {
   // Sums of float8 that have not met their scales, which are the first arithmetic behind them.
   bool HasUnscaledSums(ValueId id) const {
     const Value& node = graph_[id];
-    if (IsProductOfFloat8(graph_, node)) return true;
+    if (IsProductOfFloat8(graph_, node)) return !IsProductOfBlocks(node);
     const bool moves = node.op == Op::kReshape || node.op == Op::kTranspose;
     return moves && HasUnscaledSums(node.operands[0]);
   }
@@ -162,6 +183,7 @@ class WideSearch {
   const Graph& graph_;
   DType narrow_;
   std::vector<std::vector<ValueId>> users_;
+  std::vector<bool> scales_;  // of blocks
   WideValues wide_;
 };
 

@@ -54,7 +54,7 @@ const std::string kProduct = "%8 = matmul(%3, %7) : f32[64,32] return %8";
 // The graph computes the same with so many products of float8.
 Graph ExpectFloat8(const Graph& before, int products, bool wide = true) {
   Graph after = before;
-  const Result<bool> changed = MultiplyFloat8(after, wide);
+  const Result<bool> changed = MultiplyFloat8(after, {.wide = wide});
   EXPECT_TRUE(changed.ok()) << changed.status().message();
   EXPECT_TRUE(after.Verify().ok()) << after.Verify().message();
   EXPECT_EQ(CountFloat8(after), products) << after.ToText();
@@ -91,7 +91,7 @@ TEST(MultiplyFloat8, TakesModelsInHalfPrecision) {
       "%11 = matmul(%4, %10) : f16[2,32,32] return %11";
   Graph before = WithWeights(DType::kF16, rows, columns);
   Graph after = before;
-  ASSERT_TRUE(MultiplyFloat8(after, false).ok());
+  ASSERT_TRUE(MultiplyFloat8(after, {}).ok());
   ASSERT_TRUE(after.Verify().ok()) << after.Verify().message();
   EXPECT_EQ(CountFloat8(after), 1) << after.ToText();
   EXPECT_LE(Difference(before, after, 3), 1e-3);
