@@ -1,6 +1,5 @@
 #include "compiler/codegen/round_to_byte.h"
 
-#include <cmath>
 #include <variant>
 
 #include "llvm/IR/Constants.h"
@@ -13,27 +12,7 @@ namespace {
 
 using llvm::Value;
 
-constexpr int64_t kMost = 255;
 constexpr uint64_t kCurrentRounding = 4;
-
-bool IsApply(const ir::ExprRef& expr, ScalarOp op) {
-  const auto* apply = std::get_if<ir::Apply>(&expr->node);
-  return apply != nullptr && apply->op == op;
-}
-
-const ir::ExprRef& Argument(const ir::ExprRef& expr, size_t index) {
-  return std::get<ir::Apply>(expr->node).args[index];
-}
-
-// The integer of 0 .. 255 that all lanes equal.
-std::optional<int64_t> Byte(const ir::ExprRef& expr) {
-  const ir::Expr* one = expr.get();
-  if (const auto* broadcast = std::get_if<ir::Broadcast>(&one->node)) one = broadcast->value.get();
-  const auto* number = std::get_if<ir::FloatImm>(&one->node);
-  if (number == nullptr || !(number->value >= 0 && number->value <= kMost)) return std::nullopt;
-  if (number->value != std::floor(number->value)) return std::nullopt;
-  return static_cast<int64_t>(number->value);
-}
 
 }  // namespace
 
@@ -45,25 +24,8 @@ std::optional<RoundedByte> FindRoundedByte(const ir::Expr& cast, const Features&
     return std::nullopt;
   }
   if (lanes != 4 && lanes != 8 && lanes != 16) return std::nullopt;
-  RoundedByte rounded{value};
-  if (IsApply(rounded.x, ScalarOp::kMin)) {
-    const std::optional<int64_t> high = Byte(Argument(rounded.x, 1));
-    if (!high) return std::nullopt;
-    rounded.high = *high;
-    rounded.x = Argument(rounded.x, 0);
-  }
-  if (IsApply(rounded.x, ScalarOp::kMax)) {
-    if (Byte(Argument(rounded.x, 1)) != 0) return std::nullopt;
-    rounded.x = Argument(rounded.x, 0);
-  }
-  if (IsApply(rounded.x, ScalarOp::kAdd)) {
-    const std::optional<int64_t> zero = Byte(Argument(rounded.x, 1));
-    if (!zero) return std::nullopt;
-    rounded.zero = *zero;
-    rounded.x = Argument(rounded.x, 0);
-  }
-  if (!IsApply(rounded.x, ScalarOp::kRound)) return std::nullopt;
-  rounded.x = Argument(rounded.x, 0);
+  std::optional<RoundedByte> rounded = ir::FindRoundedByte(cast);
+  if (rounded && (rounded->zero < 0 || rounded->low != 0)) return std::nullopt;
   return rounded;
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "compiler/codegen/features.h"
-#include "compiler/ir/expr.h"
+#include "compiler/ir/rounded_byte.h"
 
 namespace llvm {
 class IRBuilderBase;
@@ -14,11 +14,7 @@ class Value;
 
 namespace mlc::codegen {
 
-struct RoundedByte {
-  ir::ExprRef x;     // f32
-  int64_t zero = 0;  // in 0 .. 255, as `high`
-  int64_t high = 255;
-};
+using ir::RoundedByte;
 
 // Nothing if the cast is none of a vector of that form, or the target has no instruction for it.
 std::optional<RoundedByte> FindRoundedByte(const ir::Expr& cast, const Features& features);

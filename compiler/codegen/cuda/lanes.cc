@@ -1,5 +1,6 @@
 #include "compiler/codegen/cuda/lanes.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace mlc::codegen {
@@ -105,7 +106,7 @@ Text LanePrinter::Lane(const ir::ExprRef& e) {
   }
   Text text;
   if (const auto* cast = std::get_if<ir::Cast>(&e->node)) {
-    text = operators_.Convert(cast->value->type.dtype, e->type.dtype, Lane(cast->value));
+    text = Cast(*e, *cast);
   } else {
     const auto& apply = std::get<ir::Apply>(e->node);
     std::vector<Text> args;
@@ -118,12 +119,34 @@ Text LanePrinter::Lane(const ir::ExprRef& e) {
   return text;
 }
 
+Text LanePrinter::Cast(const ir::Expr& e, const ir::Cast& cast) {
+  const DType from = cast.value->type.dtype;
+  if (const std::optional<ir::RoundedByte> rounded = RoundedByteOf(e)) {
+    return operators_.RoundByte(*rounded, e.type.dtype, Lane(rounded->x));
+  }
+  const auto words = raw_.find(cast.value.get());
+  if (from == DType::kU8 && e.type.dtype == DType::kF32 && words != raw_.end() &&
+      LaneArray::Of(from, e.type.lanes).words) {
+    return Call(scope_.functions.Use("U8LaneToFloat"), Text{words->second}, Text{"L"});
+  }
+  return operators_.Convert(from, e.type.dtype, Lane(cast.value));
+}
+
 std::string LanePrinter::Values(const ir::ExprRef& e) {
   const auto found = raw_.find(e.get());
   const bool as_stored = StorageType(e->type.dtype) == ValueType(e->type.dtype);
   if (found != raw_.end() && as_stored) return found->second;
   const std::string array = text_.NewArray(ValueType(e->type.dtype), e->type.lanes, false);
   Loop(0, e->type.lanes, [&] { return array + "[L] = " + Lane(e).text + ";"; });
+  return array;
+}
+
+std::string LanePrinter::LowBytes(const ir::RoundedByte& rounded, int lanes) {
+  const std::string array = text_.NewArray("int", lanes, false);
+  Loop(0, lanes, [&] {
+    return array + "[L] = " + operators_.RoundByte(rounded, DType::kI32, Lane(rounded.x)).text +
+           ";";
+  });
   return array;
 }
 
@@ -155,10 +178,14 @@ void LanePrinter::PackWords(const ir::ExprRef& e, const std::string& array, cons
   // Rounding and packing is one instruction.
   const bool from_float =
       is_float && cast != nullptr && ValueType(cast->value->type.dtype) == "float";
-  const std::string values = Values(from_float ? cast->value : e);
+  std::optional<ir::RoundedByte> rounded;
+  if (cast != nullptr && SizeOf(dtype) == 1) rounded = ir::FindRoundedByte(*e);
+  const std::string values =
+      rounded ? LowBytes(*rounded, e->type.lanes) : Values(from_float ? cast->value : e);
   Loop(0, words, [&] {
-    const char* function = LaneFunctionsOf(dtype).pack;
-    const int lanes = 4 / SizeOf(dtype);
+    const int lanes = std::min(4 / SizeOf(dtype), e->type.lanes);
+    const bool pair = SizeOf(dtype) == 1 && lanes == 2;
+    const char* function = pair ? "PackTwoBytes" : LaneFunctionsOf(dtype).pack;
     std::string text =
         array + "[" + at + "] = " + std::string(scope_.functions.Use(function)) + "(";
     for (int i = 0; i < lanes; ++i) {

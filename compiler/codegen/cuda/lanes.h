@@ -34,7 +34,10 @@ class LanePrinter {
  private:
   // As StorageArray, but in the form for computations.
   std::string Values(const ir::ExprRef& e);
+  // For packing: the low byte of each lane.
+  std::string LowBytes(const ir::RoundedByte& rounded, int lanes);
   void Load(const ir::ExprRef& e, const ir::Load& load);
+  Text Cast(const ir::Expr& e, const ir::Cast& cast);
   Text Broadcasted(const ir::ExprRef& value);
   Text LaneOf(const std::string& array, const Text& first, const LaneArray& form, DType dtype);
 

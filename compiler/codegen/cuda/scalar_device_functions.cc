@@ -49,8 +49,11 @@ const std::vector<DeviceFunction>& ScalarDeviceFunctions() {
       {"PackI16",
        {},
        {"unsigned PackI16(int low, int high) { return (low & 0xffff) | (unsigned)high << 16; }"}},
+      {"PackTwoBytes",
+       {},
+       {"unsigned PackTwoBytes(int a, int b) { return __byte_perm(a, b, 0x0040); }"}},
       {"PackBytes", {}, {R"(unsigned PackBytes(int a, int b, int c, int d) {
-  return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | (unsigned)d << 24;
+  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
 })"}},
       // ---- one element of packed words
       {"F16Lane", {"F16ToFloat"}, {R"(float F16Lane(const unsigned* words, int lane) {
@@ -186,6 +189,36 @@ const std::vector<DeviceFunction>& ScalarDeviceFunctions() {
        {"ToI32", "Max", "Min"},
        {"int ToNarrow(float a, int low, int high) { return Min(Max(ToI32(a), low), high); }",
         "int ToNarrow(double a, int low, int high) { return Min(Max(ToI32(a), low), high); }"}},
+      // ---- floats rounded to bytes. Their sum with 1.5 * 2^23 is rounded to an integer, whose low
+      // bits are the float's; `low` and `high` are above the same number. The unit that converts
+      // and rounds floats is eight times as slow.
+      {"ByteAbove", {}, {R"(float ByteAbove(float x, float zero, float low, float high) {
+  const float rounded = __fadd_rn(x, 12582912.0f);
+  const float above = zero == 0.0f ? rounded : __fadd_rn(rounded, zero);
+  const float inside = fminf(fmaxf(above, low), high);
+  return low != 12582912.0f && x != x ? 12582912.0f : inside;
+})"}},
+      // With other bits above those of the byte.
+      {"RoundToLowByte",
+       {"ByteAbove"},
+       {R"(int RoundToLowByte(float x, float zero, float low, float high) {
+  return __float_as_int(ByteAbove(x, zero, low, high));
+})"}},
+      {"RoundToU8", {"ByteAbove"}, {R"(int RoundToU8(float x, float zero, float low, float high) {
+  return __float_as_int(ByteAbove(x, zero, low, high)) & 0xff;
+})"}},
+      {"RoundToI8", {"ByteAbove"}, {R"(int RoundToI8(float x, float zero, float low, float high) {
+  return (signed char)__float_as_int(ByteAbove(x, zero, low, high));
+})"}},
+      {"RoundToByte",
+       {"ByteAbove"},
+       {R"(float RoundToByte(float x, float zero, float low, float high) {
+  return __fadd_rn(ByteAbove(x, zero, low, high), -12582912.0f);
+})"}},
+      {"U8LaneToFloat", {}, {R"(float U8LaneToFloat(const unsigned* words, int lane) {
+  const unsigned above = __byte_perm(words[lane / 4], 0x4b000000u, 0x7440 | lane % 4);
+  return __fadd_rn(__uint_as_float(above), -8388608.0f);
+})"}},
       {"ToI64",
        {},
        {"long long ToI64(float a) { return a != a ? 0 : __float2ll_rz(a); }",

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "base/check.h"
 
@@ -101,6 +102,13 @@ Text Chosen(const std::vector<Text>& args) {
   return {args[0].At(Precedence::kOr) + " ? " + args[1].At(Precedence::kOr) + " : " +
               args[2].At(Precedence::kTernary),
           Precedence::kTernary};
+}
+
+std::optional<ir::RoundedByte> RoundedByteOf(const ir::Expr& cast) {
+  const ir::ExprRef& value = std::get<ir::Cast>(cast.node).value;
+  const bool again =
+      cast.type.dtype == DType::kF32 && std::holds_alternative<ir::Cast>(value->node);
+  return ir::FindRoundedByte(again ? *value : cast);
 }
 
 Text ScalarOperators::Rounded(DType dtype, const Text& value) {
@@ -220,6 +228,17 @@ Text ScalarOperators::Convert(DType from, DType to, const Text& value) {
   }
   if (IsFloat(to)) return Rounded(to, CastTo(to == DType::kF64 ? "double" : "float", value));
   return CastTo(StorageType(to), value);
+}
+
+Text ScalarOperators::RoundByte(const ir::RoundedByte& rounded, DType to, const Text& x) {
+  constexpr int64_t kAbove = 3 << 22;  // floats from here on, and some before, are integers
+  const char* function = to == DType::kU8    ? "RoundToU8"
+                         : to == DType::kI8  ? "RoundToI8"
+                         : to == DType::kI32 ? "RoundToLowByte"
+                                             : "RoundToByte";
+  const auto number = [](int64_t value) { return FloatText(static_cast<double>(value), false); };
+  return CallAll(functions_.Use(function), {x, number(rounded.zero), number(kAbove + rounded.low),
+                                            number(kAbove + rounded.high)});
 }
 
 Text ScalarOperators::FromStorage(DType dtype, const Text& raw) {

@@ -112,6 +112,9 @@ Text ScalarPrinter::Apply(const ir::Expr& e, const ir::Apply& apply) {
 Text ScalarPrinter::Cast(const ir::Expr& e, const ir::Cast& cast) {
   const DType dtype = e.type.dtype;
   const DType from = cast.value->type.dtype;
+  if (const std::optional<ir::RoundedByte> rounded = RoundedByteOf(e)) {
+    return operators_.RoundByte(*rounded, dtype, Scalar(rounded->x));
+  }
   const Text value = Scalar(cast.value);
   const bool is_int = !IsFloat(from) && from != DType::kBool;
   // Narrow integers are int, and so are indices that fit.

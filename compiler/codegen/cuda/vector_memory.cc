@@ -9,6 +9,11 @@ namespace {
 
 constexpr int kWidestBytes = 16;
 
+// Half a word, the shortest that is packed.
+bool IsPairOfBytes(DType dtype, int lanes) {
+  return lanes == 2 && (dtype == DType::kU8 || dtype == DType::kI8);
+}
+
 Text Plus(const Text& index, int64_t offset) {
   if (offset == 0) return index;
   return Infix(index, "+", IntText(offset, false), Precedence::kAdd);
@@ -18,6 +23,7 @@ Text Plus(const Text& index, int64_t offset) {
 
 LaneArray LaneArray::Of(DType dtype, int lanes) {
   const int bytes = SizeOf(dtype) * lanes;
+  if (IsPairOfBytes(dtype, lanes)) return {"unsigned", 1, true};
   if (SizeOf(dtype) < 4 && bytes % 4 == 0) return {"unsigned", bytes / 4, true};
   return {StorageType(dtype), lanes, false};
 }
@@ -37,7 +43,8 @@ Pieces VectorMemory::Cut(ir::BufferId buffer, const ir::ExprRef& index, int lane
   if (stride == 1 && scope != ir::Scope::kThread) {
     const int64_t aligned = std::gcd(facts.multiple, int64_t{kWidestBytes}) * size;
     const int64_t bytes = std::gcd(std::gcd(aligned, int64_t{kWidestBytes}), int64_t{lanes} * size);
-    pieces.piece_lanes = bytes >= 4 ? static_cast<int>(bytes) / size : 1;
+    const bool pair = bytes == 2 && IsPairOfBytes(pieces.dtype, lanes);
+    pieces.piece_lanes = bytes >= 4 || pair ? static_cast<int>(bytes) / size : 1;
   }
   const bool one = pieces.packed() && pieces.piece_lanes == lanes;
   pieces.index = scalars_.Scalar(index);
@@ -82,7 +89,11 @@ std::string VectorMemory::PieceText(const Pieces& pieces, const std::string& arr
   const bool loads = pieces.access == Access::kLoad;
   std::string memory =
       "&" + pieces.name + "[" + Plus(pieces.index, int64_t{piece} * pieces.piece_lanes).text + "]";
-  if (form.words) memory = (loads ? "(const unsigned*)" : "(unsigned*)") + memory;
+  if (form.words) {
+    const std::string type =
+        IsPairOfBytes(pieces.dtype, pieces.lanes) ? "unsigned short" : "unsigned";
+    memory = (loads ? "(const " : "(") + type + "*)" + memory;
+  }
   if (count > 1) {
     const std::string function = scope_.functions.UseVector(pieces.access, form.type, count);
     const std::string place = piece == 0 ? array : array + " + " + first;

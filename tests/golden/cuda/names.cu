@@ -1,5 +1,5 @@
 __device__ __forceinline__ unsigned PackBytes(int a, int b, int c, int d) {
-  return (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | (unsigned)d << 24;
+  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
 }
 __device__ __forceinline__ float Max(float a, float b) {
   float result;

@@ -49,6 +49,40 @@ TEST(CudaPrint, AccessesAreAsWideAsTheIndexProves) {
   EXPECT_THAT(Copy(3, 1024, by(3, 0)), Not(HasSubstr("F32x")));
 }
 
+// Codes of x as codes again: y = u8(min(max(round(x / 2), 0), 255)), `lanes` a thread.
+std::string Requantised(int lanes) {
+  KernelBuilder k("codes");
+  const BufferId x = k.In("x", DType::kU8, 1024);
+  const BufferId y = k.Out("y", DType::kU8, 1024);
+  k.Launch(4, 32, 0, [&](ExprRef block, ExprRef thread) {
+    const ExprRef at = (block * 32 + thread) * int64_t{lanes};
+    const auto number = [&](double value) { return ir::Float(DType::kF32, value, lanes); };
+    ExprRef code = ir::MakeCast(DType::kF32, k.Load(x, at, lanes));
+    code = ir::MakeApply(ScalarOp::kMul, {code, number(0.5)});
+    code = ir::MakeApply(ScalarOp::kRound, {code});
+    code = ir::MakeApply(ScalarOp::kMax, {code, number(0)});
+    code = ir::MakeApply(ScalarOp::kMin, {code, number(255)});
+    k.Store(y, at, ir::MakeCast(DType::kU8, code));
+  });
+  return Printed(k.Finish());
+}
+
+TEST(CudaPrint, RoundsToBytesWithoutConversions) {
+  const std::string words = Requantised(8);
+  EXPECT_THAT(words, HasSubstr("RoundToLowByte(U8LaneToFloat(V"));
+  EXPECT_THAT(words, HasSubstr(", 0.0f, 12582912.0f, 12583167.0f)"));
+  EXPECT_THAT(words, Not(HasSubstr("rintf")));
+  EXPECT_THAT(words, HasSubstr("PackBytes"));
+  EXPECT_THAT(Requantised(1), HasSubstr("RoundToU8("));
+}
+
+TEST(CudaPrint, PairsOfBytesAreHalvesOfAWord) {
+  const std::string pairs = Requantised(2);
+  EXPECT_THAT(pairs, HasSubstr("= *(const unsigned short*)&x["));
+  EXPECT_THAT(pairs, HasSubstr("PackTwoBytes("));
+  EXPECT_THAT(pairs, HasSubstr("*(unsigned short*)&y["));
+}
+
 TEST(CudaPrint, MaskThatCutsWholeVectorsNeedsNoElements) {
   const std::string whole = Copy(
       4, 1024, [](ExprRef, ExprRef thread) { return thread * 4; }, Int(8));
