@@ -6,7 +6,7 @@
 // A convolution, channels last, is BxCxHxW-NxR/S:TYPE:EPILOGUE: batch, channels, height and width
 // of its input, N filters of R x R at steps of S with a padding of R/2. EPILOGUE is none, bias,
 // gelu (bias and GELU), residual (bias, and another tensor added) or gate (multiplied by the SiLU
-// of another tensor). COUNT configs of each family are measured; of all three without FAMILY;
+// of another tensor). @FILE is a workload in its text form. COUNT configs of each family are measured; of all three without FAMILY;
 // FAMILY:KNOB=VALUE:... is its configs with such values. Prints one JSON object: the measured
 // configs, the one that a build without measurements takes, and the CUDA C++ of the fastest with
 // all that a launch needs. `grid_bench CASE list` only lists the configs of an H200; `grid_bench
@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "base/followed_file.h"
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/schedule/space/family.h"
 #include "costmodel/analytic.h"
@@ -97,6 +98,7 @@ std::optional<std::string> ConvolutionOf(const std::string& name) {
 }
 
 Result<std::string> WorkloadOf(const std::string& name) {
+  if (name.starts_with("@")) return transport::ReadFileText("CASE", name.substr(1));
   if (const auto convolution = ConvolutionOf(name)) return *convolution;
   long long m = 0, n = 0, k = 0;
   char type[8], epilogue[16];

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -25,7 +26,9 @@ constexpr int kOfOneTile = 4;
 std::function<double(const Config&)> CyclesOf(const std::string& family,
                                               const graph::Workload& workload,
                                               const target::Target& target) {
-  const schedule::GpuContraction g = *schedule::FindGpuContractionOrFloat8(workload);
+  std::optional<schedule::GpuContraction> found = schedule::FindGpuContractionOrFloat8(workload);
+  if (!found) found = schedule::FindGpuContractionOrBytes(workload);
+  const schedule::GpuContraction g = *found;
   if (family == kMatrixFamilies[2]) {
     const schedule::RoleProblem problem = schedule::RoleProblemOf(workload, g);
     return [problem, &target](const Config& config) {
