@@ -166,6 +166,7 @@ FrontOptions ForTarget(FrontOptions options, const target::Target& target) {
   const auto* cpu = target.As<target::CpuTarget>();
   options.multiplies_byte_filters = cpu != nullptr && cpu->isa == target::Isa::kAvx512Vnni;
   const auto* gpu = target.As<target::GpuTarget>();
+  options.rules.reads_images = gpu != nullptr && gpu->compute >= 80;
   options.multiplies_float8 = gpu != nullptr && gpu->HasWarpgroupMma();
   options.packed_reads = backend.packed_reads;
   for (const std::string_view pass : backend.skipped_passes) options.skip.emplace(pass);
@@ -234,7 +235,7 @@ Result<graph::Graph> SimplifyGraph(graph::Graph graph, const FrontOptions& optio
   }));
   MLC_TRY(RunOptional(kPadChannels, graph, options, trace, [&](graph::Graph& at) -> Result<bool> {
     if (!options.pad_channels || options.skip.contains(kPadChannels)) return false;
-    return graph::PadChannels(at);
+    return graph::PadChannels(at, options.rules.reads_images);
   }));
   return graph;
 }

@@ -6,11 +6,13 @@
 // A convolution, channels last, is BxCxHxW-NxR/S:TYPE:EPILOGUE: batch, channels, height and width
 // of its input, N filters of R x R at steps of S with a padding of R/2. EPILOGUE is none, bias,
 // gelu (bias and GELU), residual (bias, and another tensor added) or gate (multiplied by the SiLU
-// of another tensor). @FILE is a workload in its text form. COUNT configs of each family are measured; of all three without FAMILY;
-// FAMILY:KNOB=VALUE:... is its configs with such values. Prints one JSON object: the measured
-// configs, the one that a build without measurements takes, and the CUDA C++ of the fastest with
-// all that a launch needs. `grid_bench CASE list` only lists the configs of an H200; `grid_bench
-// CASE print COUNT [FAMILY ...]` prints the kernels of those with the least estimates.
+// of another tensor); of a convolution also image (of an f32 image with channels outermost that is
+// cast, with bias and ReLU). @FILE is a workload in its text form. COUNT configs of each family are
+// measured; of all three without FAMILY; FAMILY:KNOB=VALUE:... is its configs with such values.
+// Prints one JSON object: the measured configs, the one that a build without measurements takes,
+// and the CUDA C++ of the fastest with all that a launch needs. `grid_bench CASE list` only lists
+// the configs of an H200; `grid_bench CASE print COUNT [FAMILY ...]` prints the kernels of those
+// with the least estimates.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -82,8 +84,13 @@ std::optional<std::string> ConvolutionOf(const std::string& name) {
   const std::string result =
       ChannelsLast(dtype, {b, n, (h + 2 * pad - r) / step + 1, (w + 2 * pad - r) / step + 1});
   Text t;
-  const std::string x = t.Add("input()" + ChannelsLast(dtype, {b, c, h, w}));
-  std::string dims;
+  const bool image = after == "image";
+  std::string dims = std::to_string(b);
+  for (const long long d : {c, h, w}) dims += "," + std::to_string(d);
+  const std::string x = image ? t.Add("cast(" + t.Add("input() : f32[" + dims + "]") +
+                                      ") : " + dtype + "[" + dims + "]")
+                              : t.Add("input()" + ChannelsLast(dtype, {b, c, h, w}));
+  dims.clear();
   for (const long long d : filters) dims += (dims.empty() ? "" : ",") + std::to_string(d);
   const std::string f = t.Add("weight() : " + dtype + "[" + dims + "]");
   std::string y =
@@ -94,6 +101,8 @@ std::optional<std::string> ConvolutionOf(const std::string& name) {
   };
   if (after != "none") add(t.Add("weight() : " + dtype + "[" + std::to_string(n) + ",1,1]"));
   if (after == "residual") add(t.Add("input()" + result));
+  if (image)
+    y = t.Add("max(" + y + ", " + t.Add("constant() {value=0.0} : " + dtype + "[]") + ")" + result);
   return t.Finish(y);
 }
 

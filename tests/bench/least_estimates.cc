@@ -25,7 +25,11 @@ constexpr int kOfOneTile = 4;
 // Clocks of a config of the family.
 std::function<double(const Config&)> CyclesOf(const std::string& family,
                                               const graph::Workload& workload,
-                                              const target::Target& target) {
+                                              const target::Target& target,
+                                              const schedule::Problem& opened) {
+  if (family == kImageFamily) {
+    return [&](const Config& config) { return opened.Facts(config).cycles; };
+  }
   std::optional<schedule::GpuContraction> found = schedule::FindGpuContractionOrFloat8(workload);
   if (!found) found = schedule::FindGpuContractionOrBytes(workload);
   const schedule::GpuContraction g = *found;
@@ -45,6 +49,7 @@ std::function<double(const Config&)> CyclesOf(const std::string& family,
 
 // What tells tiles apart: knobs.
 std::vector<const char*> TileOf(const std::string& family) {
+  if (family == kImageFamily) return {"across", "down", "over", "rows", "bn"};
   if (family == kMatrixFamilies[0]) return {"bm", "bn", "warps_m", "warps_n"};
   if (family == kMatrixFamilies[1]) return {"bm", "bn", "groups_m", "groups_n"};
   return {"bm", "bn", "groups", "alternate", "storers"};
@@ -74,7 +79,7 @@ std::vector<std::string> LeastEstimates(const std::string& wanted, const graph::
   if (!family.Accepts(workload, target)) return {};
   const std::unique_ptr<const schedule::Problem> problem = family.Open(workload, target);
   const schedule::Space space = problem->MakeSpace();
-  const auto cycles_of = CyclesOf(family_name, workload, target);
+  const auto cycles_of = CyclesOf(family_name, workload, target, *problem);
   std::vector<std::pair<double, int64_t>> order;
   for (int64_t rank = 0; rank < space.NumPoints(); ++rank) {
     const Config config = space.At(rank);

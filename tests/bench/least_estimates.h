@@ -14,8 +14,11 @@ namespace mlc::bench {
 inline constexpr const char* kMatrixFamilies[] = {"tensor_contraction", "warpgroup_contraction",
                                                   "role_contraction"};
 
+inline constexpr const char* kImageFamily = "image_convolution";
+
 // Texts of `count` configs, few of one tile: the estimate is not to be trusted that far. None if
-// the family does not accept the workload. `family`: one of kMatrixFamilies, or one followed by
+// the family does not accept the workload. `family`: one of kMatrixFamilies or kImageFamily, or one
+// followed by
 // ":KNOB=VALUE" once or more, which stands for its configs with these values. REQUIRES: the family
 // has the knobs.
 std::vector<std::string> LeastEstimates(const std::string& family, const graph::Workload& workload,

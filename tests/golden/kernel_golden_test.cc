@@ -83,6 +83,13 @@ graph::Workload SmallNarrowProductOfFewBits() {
       "%4 = matmul(%0, %3) : bf16[2,32]\nreturn %4\n");
 }
 
+graph::Workload SmallImage() {
+  return Parsed(
+      "%0 = input() : f32[1,3,8,8]\n%1 = weight() : f16[32,3,2,2]\n%2 = cast(%0) : f16[1,3,8,8]\n"
+      "%3 = conv(%2, %1) {dilations=[1,1], group=1, pads=[0,0,0,0], strides=[2,2]} : "
+      "f16[1,32,4,4]{512,1,128,32}\nreturn %3\n");
+}
+
 struct FamilyCase {
   std::string family;
   graph::Workload workload;
@@ -110,7 +117,8 @@ std::vector<FamilyCase> FamilyCases() {
           {"tensor_contraction", SmallProduct(DType::kF16, 16, 32, 32), Hopper()},
           {"warpgroup_contraction", SmallProduct(DType::kF16, 64, 64, 64), Hopper()},
           {"role_contraction", SmallProduct(DType::kF16, 64, 128, 64), Hopper()},
-          {"role_attention", SmallLongAttention(), Hopper()}};
+          {"role_attention", SmallLongAttention(), Hopper()},
+          {"image_convolution", SmallImage(), Hopper()}};
 }
 
 void CheckKernel(const FamilyCase& subject) {

@@ -80,6 +80,14 @@ graph::Workload FewBitsDense(const std::string& type) {
                 "[1024,512]\n%4 = matmul(%0, %3) : " + type + "[1,512]\nreturn %4\n");
 }
 
+// As networks begin: an image with channels outermost.
+graph::Workload NarrowImage() {
+  return Parsed(
+      "%0 = input() : f16[1,3,224,224]\n%1 = weight() : f16[64,3,7,7]\n"
+      "%2 = conv(%0, %1) {dilations=[1,1], group=1, pads=[3,3,3,3], strides=[2,2]} : "
+      "f16[1,64,112,112]{802816,1,7168,64}\nreturn %2\n");
+}
+
 }  // namespace
 
 target::Target Avx512() {
@@ -160,7 +168,8 @@ std::vector<NamedWorkload> AllKinds() {
           {"dense-f16", NarrowDense(512, 768, 3072)},
           {"dense-4-bits", FewBitsDense("f32")},
           {"attention-f16", Attention(12, 1024, 64, DType::kF16)},
-          {"dense-4-bits-f16", FewBitsDense("f16")}};
+          {"dense-4-bits-f16", FewBitsDense("f16")},
+          {"image-f16", NarrowImage()}};
 }
 
 schedule::LoweredKernel LoweredBy(std::string_view family, const graph::Workload& workload,

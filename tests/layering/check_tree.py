@@ -98,8 +98,8 @@ ALLOWED = {
         "compiler/schedule/problem compiler/schedule/space compiler/target"),
     "compiler/schedule/cuda": (
         "compiler/schedule/cuda/attention compiler/schedule/cuda/depthwise compiler/schedule/cuda/few_bits "
-        "compiler/schedule/cuda/pointwise compiler/schedule/cuda/pool compiler/schedule/cuda/row_reduce "
-        "compiler/schedule/cuda/simt compiler/schedule/cuda/skinny compiler/schedule/cuda/tensor "
+        "compiler/schedule/cuda/image compiler/schedule/cuda/pointwise compiler/schedule/cuda/pool "
+        "compiler/schedule/cuda/row_reduce compiler/schedule/cuda/simt compiler/schedule/cuda/skinny compiler/schedule/cuda/tensor "
         "compiler/schedule/space"),
     "compiler/schedule/cuda/attention": (
         "base compiler/ir compiler/schedule/cpu/attention compiler/schedule/cuda/tensor compiler/schedule/cuda/tile "
@@ -108,6 +108,9 @@ ALLOWED = {
         "base compiler/schedule/cuda/tile compiler/schedule/fusion compiler/schedule/problem compiler/schedule/space"),
     "compiler/schedule/cuda/few_bits": (
         "base compiler/ir compiler/schedule/cuda/tile compiler/schedule/fusion compiler/schedule/problem "
+        "compiler/schedule/space compiler/target"),
+    "compiler/schedule/cuda/image": (
+        "base compiler/graph compiler/ir compiler/schedule/cuda/tile compiler/schedule/fusion "
         "compiler/schedule/space compiler/target"),
     "compiler/schedule/cuda/pointwise": (
         "base compiler/ir compiler/schedule/cpu/pointwise compiler/schedule/cuda/tile compiler/schedule/fusion "

@@ -79,8 +79,9 @@ constexpr double kF32 = 1e-5, kF16 = 2e-3, kBF16 = 2e-2, kTf32 = 3e-3;
 constexpr const char *kTensor = "tensor_contraction", *kSimt = "simt_contraction",
                      *kSkinny = "skinny_contraction", *kFewBits = "few_bits_contraction",
                      *kWarpgroup = "warpgroup_contraction", *kRole = "role_contraction",
-                     *kPointwise = "gpu_pointwise", *kRows = "gpu_row_reduce",
-                     *kAttention = "gpu_attention", *kRoleAttention = "role_attention";
+                     *kImage = "image_convolution", *kPointwise = "gpu_pointwise",
+                     *kRows = "gpu_row_reduce", *kAttention = "gpu_attention",
+                     *kRoleAttention = "role_attention";
 
 constexpr CudaSubject kSubjects[] = {
     {"tensor_product_f16", kTensor, Of<AlignedProduct, F16>, kF16},
@@ -114,6 +115,10 @@ constexpr CudaSubject kSubjects[] = {
     {"tensor_image_f16", kTensor, Of<ImageConvolution, F16>, kF16},
     {"tensor_image_tf32", kTensor, Of<ImageConvolution, Tf32>, kTf32},
     {"tensor_image_3xtf32", kTensor, Of<ImageConvolution, F32>, kF32},
+    {"image_f16", kImage, Of<ImageConvolution, F16>, kF16},
+    {"image_bf16", kImage, Of<ImageConvolution, BF16>, kBF16},
+    {"image_tf32", kImage, Of<ImageConvolution, Tf32>, kTf32},
+    {"image_over_filters", kImage, Of<ImageConvolution, F16>, kF16, "over", 2},
     {"tensor_bytes_product", kTensor, Bytes<ByteProduct>, kExact},
     {"tensor_bytes_split", kTensor, Bytes<ByteProduct>, kExact, "split", 2},
     {"tensor_bytes_slices", kTensor, Bytes<ByteProduct>, kExact, "slices", 2},

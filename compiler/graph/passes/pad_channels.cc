@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "compiler/graph/image_convolution.h"
 #include "compiler/graph/passes/rewrite.h"
 #include "compiler/graph/passes/space_to_depth.h"
 #include "compiler/graph/tensor_io.h"
@@ -28,6 +29,11 @@ int64_t PaddedChannels(const Graph& graph, const Value& node) {
   return worthwhile ? padded : channels;
 }
 
+bool ReadsImage(const Graph& graph, const Value& node) {
+  const Value& filters = graph[node.operands[1]];
+  return filters.data && IsImageConvolution(node, graph[node.operands[0]].type, filters.type);
+}
+
 // [O,C,k...] with zeros behind each C.
 TensorDataRef PaddedWeights(const TensorData& weights, int64_t channels) {
   std::vector<int64_t> dims = weights.dims;
@@ -45,10 +51,10 @@ TensorDataRef PaddedWeights(const TensorData& weights, int64_t channels) {
 
 }  // namespace
 
-Result<bool> PadChannels(Graph& graph) {
-  return Rewriter::Run(graph, [](Rewriter& rewriter, const Value& node) {
+Result<bool> PadChannels(Graph& graph, bool reads_images) {
+  return Rewriter::Run(graph, [&](Rewriter& rewriter, const Value& node) {
     Graph& out = rewriter.out();
-    if (node.op != Op::kConv) return out.Add(node);
+    if (node.op != Op::kConv || (reads_images && ReadsImage(out, node))) return out.Add(node);
     if (const std::optional<ValueId> folded = SpaceToDepth(out, node)) return *folded;
     const int64_t channels = PaddedChannels(out, node);
     if (channels == out[node.operands[0]].type.dims[1]) return out.Add(node);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/graph/image_convolution.h"
 #include "compiler/graph/physical/layout_cost.h"
 #include "compiler/graph/physical/views.h"
 
@@ -131,6 +132,9 @@ class LayoutSearch {
 
 bool ReadsAnyLayout(const Graph& graph, const Value& conv, const PlaceRules& rules) {
   const TensorType& image = graph[conv.operands[0]].type;
+  if (rules.reads_images && IsImageConvolution(conv, image, graph[conv.operands[1]].type)) {
+    return true;
+  }
   return image.dims[1] <= rules.few_channels && image.dtype != DType::kU8;
 }
 

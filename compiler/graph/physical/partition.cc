@@ -8,6 +8,7 @@
 #include "compiler/graph/physical/computed_mask.h"
 #include "compiler/graph/physical/few_rows.h"
 #include "compiler/graph/physical/fuser.h"
+#include "compiler/graph/physical/image_reader.h"
 #include "compiler/graph/physical/views.h"
 
 namespace mlc::graph {
@@ -291,7 +292,8 @@ class Partitioner {
 
   void TakePrologue(ValueId id) {
     const Value& node = graph_[id];
-    if (!TakesPrologue(node)) return;
+    const bool image = options_.rules.reads_images && ReadsImage(graph_, id);
+    if (!TakesPrologue(node) && !image) return;
     const ValueId operand = node.operands[0];
     if (IsSource(graph_[operand])) return;
     const ValueId producer = fuser_.GroupOf(operand);
@@ -304,7 +306,8 @@ class Partitioner {
     if (fuser_.Results(producer) != std::vector<ValueId>{operand} || HasOutput(producer)) return;
     if (fuser_.Readers(producer) != std::vector<ValueId>{consumer}) return;
     if (!ReadOnlyAsPrologue(operand, id)) return;
-    if (node.op == Op::kPool && Flops(producer) > kTrivialFlops) return;
+    const bool again = node.op == Op::kPool || node.op == Op::kConv;
+    if (again && Flops(producer) > kTrivialFlops) return;
     TryMerge(producer, consumer);
   }
 

@@ -22,6 +22,9 @@ struct PlaceRules {
   bool resizes_by_element = true;
   // Convolutions of floats of at most this many channels accept any layout of their operand.
   int64_t few_channels = 4;
+  // Convolutions of images (graph/image_convolution.h) read them in any layout, and compute what is
+  // cheap of them.
+  bool reads_images = false;
   // Values keep the order in memory of what they are computed from, unless another one is better.
   // In a model that takes ranges, a length that varies is then outermost in more of them.
   bool keeps_order = false;

@@ -6,6 +6,7 @@
 #include "compiler/schedule/cuda/attention/role_attention.h"
 #include "compiler/schedule/cuda/depthwise/depthwise_family.h"
 #include "compiler/schedule/cuda/few_bits/few_bits_contraction.h"
+#include "compiler/schedule/cuda/image/image_convolution.h"
 #include "compiler/schedule/cuda/pointwise/pointwise_family.h"
 #include "compiler/schedule/cuda/pool/pool_family.h"
 #include "compiler/schedule/cuda/row_reduce/row_family.h"
@@ -21,6 +22,7 @@ std::span<const Family* const> CudaFamilies() {
   static const GpuAttentionFamily attention;
   static const GpuDepthwiseFamily depthwise;
   static const FewBitsContractionFamily few_bits_contraction;
+  static const ImageConvolutionFamily image_convolution;
   static const GpuPoolFamily pool;
   static const GpuPointwiseFamily pointwise;
   static const GpuRowReduceFamily row_reduce;
@@ -43,6 +45,7 @@ std::span<const Family* const> CudaFamilies() {
       &warpgroup_contraction,
       &role_contraction,
       &role_attention,
+      &image_convolution,
   };
   return families;
 }

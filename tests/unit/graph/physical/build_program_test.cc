@@ -125,6 +125,24 @@ TEST(BuildProgram, ResizesKeepChannelsInLanes) {
   EXPECT_EQ(StepsOf(*elements), "copy; conv; resize");
 }
 
+TEST(BuildProgram, ConvolutionsOfImagesComputeWhatIsCheapOfThem) {
+  std::string filters = "0.5";
+  for (int i = 1; i < 8 * 2; ++i) filters += ",0.5";
+  const Result<Graph> graph = Graph::Parse(
+      "graph v1 { %0 = input() : f32[1,2,4,4] %1 = constant() {values=[" + filters +
+      "]} : f16[8,2,1,1] %2 = cast(%0) : f16[1,2,4,4] %3 = conv(%2, %1) : f16[1,8,4,4] "
+      "return %3 }");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  PhysicalOptions options;
+  const Result<Program> apart = BuildPhysical(*graph, options);
+  ASSERT_TRUE(apart.ok()) << apart.status().message();
+  EXPECT_EQ(StepsOf(*apart), "cast; conv");
+  options.rules.reads_images = true;
+  const Result<Program> together = BuildPhysical(*graph, options);
+  ASSERT_TRUE(together.ok()) << together.status().message();
+  EXPECT_EQ(StepsOf(*together), "cast conv");
+}
+
 TEST(BuildProgram, NormsOfImagesKeepChannelsInnermost) {
   const Program program = ProgramOf(
       "graph v1 { %0 = input() : f32[1,3,8,8] %1 = input() : f32[16,3,3,3] "
