@@ -35,9 +35,10 @@ class Model {
     add_ = {{{MLC_AT_INPUT, 0, 0}, {MLC_AT_WEIGHTS, 0, 64}, {MLC_AT_OUTPUT, 1, 0}}};
     scale_ = {{{MLC_AT_OUTPUT, 1, 0}, {MLC_AT_ARENA, 0, 64}}};
     count_ = {{{MLC_AT_ARENA, 0, 64}, {MLC_AT_OUTPUT, 0, 0}}};
-    steps_[0] = {nullptr, add_.data(), "add", 0, 0, 0, 3, -1, -1, nullptr, nullptr};
-    steps_[1] = {nullptr, scale_.data(), "scale", 256, 0, 0, 2, -1, -1, nullptr, nullptr};
-    steps_[2] = {nullptr, count_.data(), "count", 0, 0, 0, 2, -1, -1, nullptr, nullptr};
+    steps_[0] = {nullptr, add_.data(), "add", 0, 0, 0, 3, {-1, -1}, {-1, -1}, nullptr, nullptr};
+    steps_[1] = {nullptr, scale_.data(), "scale",  256,     0,      0,
+                 2,       {-1, -1},      {-1, -1}, nullptr, nullptr};
+    steps_[2] = {nullptr, count_.data(), "count", 0, 0, 0, 2, {-1, -1}, {-1, -1}, nullptr, nullptr};
     for (size_t i = 0; i < 4; ++i) weights_[16 + i] = static_cast<float>(i);
     for (size_t i = 0; i < 4; ++i) weights_[32 + i] = static_cast<float>(i);
     ports_ = {{{"x", &dim_, kBytes, 1, MLC_F32},

@@ -154,6 +154,8 @@ void ImageLowering::CopyImage(const ExprRef& thread) {
       const ExprRef index = round * (plan_.threads() * kAtOnce) + slot * plan_.threads() + thread;
       parts.push_back(Fetch(b_.Let("index", index), slot));
     }
+    // Else the compiler stores the first slot before it loads the second.
+    b_.WarpBarrier();
     for (int64_t slot = 0; slot < kAtOnce; ++slot) {
       Deposit(parts[static_cast<size_t>(slot)], slot);
     }
