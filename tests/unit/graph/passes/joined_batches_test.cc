@@ -65,7 +65,8 @@ TEST(JoinedBatches, AreTakenApartBehindFourDimensions) {
     // Nothing is joined and transposed on its way.
     EXPECT_EQ(CountOf(graph, Op::kTranspose), 4) << graph.ToText();
     for (ValueId id = 0; id < graph.size(); ++id) {
-      if (graph[id].op == Op::kTranspose) EXPECT_EQ(graph[id].type.rank(), 4);
+      if (graph[id].op != Op::kTranspose) continue;
+      EXPECT_EQ(graph[id].type.rank(), 4);
     }
   }
 }
