@@ -5,6 +5,7 @@
 
 #include "compiler/schedule/cuda/tensor/role_lower.h"
 #include "compiler/schedule/cuda/tensor/role_plan.h"
+#include "compiler/schedule/cuda/tensor/role_registers.h"
 #include "compiler/schedule/cuda/tensor/tensor_facts.h"
 #include "compiler/schedule/cuda/tensor/tensor_plan.h"
 #include "compiler/schedule/cuda/tile/gpu_launch.h"
@@ -104,7 +105,7 @@ KernelFacts RoleContractionFamily::Facts(const graph::Workload& workload,
   facts.blocks = static_cast<double>(plan.blocks);
   facts.block_threads = plan.threads();
   facts.block_bytes = static_cast<double>(plan.block_bytes());
-  facts.registers = plan.registers();
+  facts.registers = SumRegisters(plan);
   facts.waves = facts.blocks / sms;
   facts.warp_parallelism = std::min(1.0, facts.waves) * plan.warps();
   facts.pipeline_steps = static_cast<double>(plan.tensor.split_steps * plan.rounds());

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "compiler/ir/build_async.h"
+#include "compiler/schedule/cuda/tensor/role_copies.h"
 #include "compiler/schedule/cuda/tensor/role_order.h"
-#include "compiler/schedule/cuda/tensor/role_rows.h"
+#include "compiler/schedule/cuda/tensor/role_registers.h"
 #include "compiler/schedule/cuda/tensor/role_scales.h"
 #include "compiler/schedule/cuda/tensor/role_store.h"
 #include "compiler/schedule/cuda/tensor/tensor_pack.h"
@@ -36,12 +37,6 @@ class RoleLowering {
     ExprRef stage, parity;  // of the step's phase at its stage's barriers
   };
 
-  struct Share {
-    int parts;      // of which a block brings one
-    ExprRef part;   // its number
-    ExprRef ranks;  // of those that get it, by bits; null: this block alone
-  };
-
   bool Packs() const { return tensor_.columns.mode == TileMode::kPacked; }
   int64_t StageBytes() const { return plan_.stage.elements() * SizeOf(tensor_.dtype); }
   void DeclareOperands();
@@ -55,8 +50,6 @@ class RoleLowering {
   Step StepOf(const ExprRef& round, const ExprRef& k) const;
   void EmitCopies();
   void EmitCopiesOfWarp(int64_t first);
-  void EmitCopy(const ExprRef& k, const ExprRef& stage);
-  Share ShareOf(int parts) const;
   void EmitProducts();
   void EmitTile(const ExprRef& round);
   void Multiply(const ExprRef& stage);
@@ -166,11 +159,11 @@ void RoleLowering::EmitRoles() {
   async_.RolesIf(
       Less(thread_, int64_t{32} * plan_.warps()),
       [&] {
-        move(plan_.group_registers());
+        move(MovedRegisters(plan_).group);
         EmitProducts();
       },
       [&] {
-        move(plan_.carrying_registers());
+        move(MovedRegisters(plan_).others);
         EmitCopies();
       });
 }
@@ -254,48 +247,19 @@ void RoleLowering::EmitCopiesOfWarp(int64_t first) {
         // In the first round every stage is free: the wait is for the phase before the first.
         async_.MbarrierWait(empty_, stage, b_.Let("before", Int(1) - step.parity));
         async_.MbarrierArrive(full_, stage, static_cast<int>(StageBytes()));
-        EmitCopy(k, stage);
+        CopyStage(g_, plan_,
+                  {{rows_, columns_},
+                   {row_tiles_, column_tiles_, full_},
+                   m_tile_,
+                   n_tile_,
+                   first_,
+                   first_step_ + k,
+                   stage,
+                   rank_},
+                  b_, async_);
       });
     });
   });
-}
-
-// What the blocks of a cluster share, each brings a part of to all of them.
-RoleLowering::Share RoleLowering::ShareOf(int parts) const {
-  if (parts == 1) return {1, Int(0), nullptr};
-  return {parts, rank_, Int((1 << parts) - 1)};
-}
-
-void RoleLowering::EmitCopy(const ExprRef& k, const ExprRef& stage) {
-  const ExprRef depth = b_.Let("k_first", (first_step_ + k) * int64_t{tensor_.bk});
-  const Share rows = ShareOf(plan_.cluster.n), columns = ShareOf(plan_.cluster.m);
-  const int height = tensor_.bm / rows.parts, width = tensor_.bn / columns.parts;
-  ir::CopyTensor copy =
-      RowsCopy(b_, g_, plan_, rows_, {m_tile_, first_, depth, rows.parts, rows.part});
-  copy.to = row_tiles_;
-  copy.to_index = stage * plan_.stage.rows + rows.part * (int64_t{height} * tensor_.bk);
-  copy.barrier = full_;
-  copy.barrier_index = stage;
-  copy.ranks = rows.ranks;
-  async_.CopyTensor(copy);
-  const int64_t elements = int64_t{width} * tensor_.bk;
-  const ExprRef to = stage * plan_.stage.columns + columns.part * elements;
-  if (Packs()) {
-    // No panel lies behind the last one; what is copied for a tile outside does not matter.
-    const bool past = plan_.n_units() * plan_.cluster.n > tensor_.n_tiles;
-    const ExprRef tile = past ? ir::Min(n_tile_, Int(tensor_.n_tiles - 1)) : n_tile_;
-    const ExprRef panel = tile * tensor_.k_steps + first_step_ + k;
-    for (int64_t tap = 0; tap < plan_.share.taps; ++tap) {
-      const ExprRef from = panel + tap * plan_.stage.count;
-      async_.CopyBulk({column_tiles_, to + tap * tensor_.columns.elements, columns_,
-                       from * tensor_.columns.elements + columns.part * elements,
-                       static_cast<int>(elements), full_, stage, columns.ranks});
-    }
-  } else {
-    async_.CopyTensor({column_tiles_, to, columns_,
-                       n_tile_ * int64_t{tensor_.bn} + columns.part * int64_t{width}, depth, width,
-                       g_.n, g_.k, g_.p.column_stride, full_, stage, columns.ranks});
-  }
 }
 
 void RoleLowering::EmitProducts() {

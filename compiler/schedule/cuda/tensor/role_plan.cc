@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/cuda/tensor/role_registers.h"
 #include "compiler/schedule/cuda/tensor/role_rows.h"
 #include "compiler/schedule/cuda/tensor/warpgroup_plan.h"
 #include "compiler/schedule/fusion/fused.h"
@@ -13,11 +14,9 @@ namespace {
 
 constexpr int kStepBytes = 128;
 constexpr int kPieceBytes = 16;
-constexpr int kMaxColumns = 256;  // of an instruction
-constexpr int kMaxUnderWay = 7;   // products, while a warpgroup goes on
-constexpr int kFedBytes = 128;    // of shared memory, in a clock
-constexpr int kOtherRegisters = 36;
-constexpr int kSmRegisters = 65536;
+constexpr int kMaxColumns = 256;          // of an instruction
+constexpr int kMaxUnderWay = 7;           // products, while a warpgroup goes on
+constexpr int kFedBytes = 128;            // of shared memory, in a clock
 constexpr int64_t kReservedBytes = 1024;  // barriers and tensor maps
 // Sums of float8 lose what is below 2^-13 of the largest that is added in each of the unit's steps,
 // on average half of it, while they grow to their final size.
@@ -49,16 +48,6 @@ double RolePlan::read_share() const {
   const double rows = tensor.bm, columns = tensor.bn;
   const double brought = static_cast<double>(stage.rows) / (tensor.bk * share.taps);
   return (brought / cluster.n + columns / cluster.m) / (rows + columns);
-}
-
-int RolePlan::registers() const {
-  return row_tiles() * column_tiles() * (apart ? 8 : 4) + kOtherRegisters;
-}
-
-int RolePlan::launch_registers() const {
-  // Each quarter of a multiprocessor holds as many warps as the fullest one.
-  const int quarter = (threads() + 127) / 128 * 128;
-  return std::min(255, kSmRegisters / quarter / 8 * 8);
 }
 
 bool RolesMultiply(const GpuContraction& g) {
@@ -224,7 +213,7 @@ RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
   plan.narrow_chunk = NarrowChunk(problem, target, plan);
   // All threads add the parts of a split, and keep their registers.
   plan.moves_registers =
-      plan.groups > 1 && t.split == 1 && plan.registers() > plan.launch_registers();
+      plan.groups > 1 && t.split == 1 && SumRegisters(plan) > LaunchRegisters(plan);
   return plan;
 }
 
@@ -268,7 +257,7 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
   if (t.bn % ChunkOf(plan) != 0 || t.bn > kMaxColumns) return RejectReason::kTileExceedsShape;
   const auto covers = [](int tile, int64_t extent) { return tile > 64 && tile / 2 >= extent; };
   if (covers(t.bm, g.m) || covers(t.bn, g.n)) return RejectReason::kTileExceedsShape;
-  const int most = plan.moves_registers ? plan.group_registers() : plan.launch_registers();
+  const int most = plan.moves_registers ? MovedRegisters(plan).group : LaunchRegisters(plan);
   if (plan.apart && t.pending > 0) return RejectReason::kRedundant;
   if (plan.scaled_parts > 0) {
     const ScaledBlocks& blocks = g.p.blocks;
@@ -283,7 +272,7 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
       return RejectReason::kTolerance;
     }
   }
-  if (plan.registers() > most) return RejectReason::kRegisters;
+  if (SumRegisters(plan) > most) return RejectReason::kRegisters;
   if (plan.block_bytes() > target.gpu().block_bytes) return RejectReason::kCache;
   if (plan.storers > 0 && plan.narrow_chunk == 0) return RejectReason::kRedundant;
   if (plan.storers > 0 && PiecesOf(plan) % kPiecesAhead != 0)

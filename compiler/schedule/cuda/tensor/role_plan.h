@@ -103,8 +103,6 @@ struct RolePlan {
   int warps() const { return 4 * groups; }  // that multiply
   // Warps that do not multiply are a group, if they give registers to the others.
   int threads() const { return 32 * (warps() + (moves_registers ? 4 : 1 + storers)); }
-  int carrying_registers() const { return storers > 0 ? 56 : 40; }  // where they are moved
-  int group_registers() const { return groups == 2 ? 224 : 152; }
   int64_t tiles() const { return tensor.m_tiles * tensor.n_tiles; }
   // The blocks of a cluster go through units of as many tiles, of which the last may lie outside.
   int64_t m_units() const { return (tensor.m_tiles + cluster.m - 1) / cluster.m; }
@@ -127,8 +125,6 @@ struct RolePlan {
   int64_t result_elements() const { return int64_t{result_tiles()} * tensor.bm * result_pitch(); }
   double read_share() const;  // of its tiles that a block reads from L2
   int64_t block_bytes() const;
-  int registers() const;         // estimate of a thread that multiplies
-  int launch_registers() const;  // that each thread can have at the launch
 };
 
 // Columns of sums that a warp stores at once.
