@@ -191,7 +191,7 @@ TEST(CudaPrint, EachPhaseGetsTheSharedMemoryItUses) {
 
 TEST(CudaPrint, OverlappedLaunchesAreForNewDevicesOnly) {
   const ir::Kernel kernel = StatementKernels()[3].kernel;
-  EXPECT_THAT(Printed(kernel, "sm_90a"), HasSubstr("AwaitInputs();\n  asm volatile"));
+  EXPECT_THAT(Printed(kernel, "sm_90a"), HasSubstr("AwaitInputs();\n  x = NewlyWritten(x);"));
   EXPECT_THAT(Printed(kernel, "sm_80"), Not(HasSubstr("AwaitInputs")));
   EXPECT_THAT(Printed(kernel, "sm_80"), Not(HasSubstr("griddepcontrol")));
 }
@@ -199,8 +199,9 @@ TEST(CudaPrint, OverlappedLaunchesAreForNewDevicesOnly) {
 // What they hold is written while the kernel runs: the cache for read-only data may be stale.
 TEST(CudaPrint, InputsOfOverlappedLaunchesAreNoReadOnlyData) {
   const ir::Kernel kernel = StatementKernels()[3].kernel;
+  EXPECT_THAT(Printed(kernel, "sm_90a"), HasSubstr("x = NewlyWritten(x);"));
   EXPECT_THAT(Printed(kernel, "sm_90a"),
-              HasSubstr("asm volatile(\"\" : \"+l\"(x) :: \"memory\");"));
+              HasSubstr("asm volatile(\"\" : \"+l\"(address) :: \"memory\");"));
   EXPECT_THAT(Printed(kernel, "sm_90a"), Not(HasSubstr("__ldg")));
 }
 
