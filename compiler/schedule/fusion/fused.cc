@@ -104,7 +104,11 @@ void Fused::Store(int output, const Point& point, ExprRef value, bool streaming)
 
 void Fused::StoreOutputs(const Point& point, const FusedValues::Bound& bound, bool streaming) {
   std::vector<ValueId> anchors;
-  for (const auto& [id, expr] : bound) anchors.push_back(id);
+  for (const auto& [id, expr] : bound) {
+    // An operand that is given is a single number, the same at every point.
+    const Op op = workload_.graph()[id].op;
+    if (op != Op::kInput && op != Op::kWeight) anchors.push_back(id);
+  }
   const RegisterPool::Used used_before = values_.registers().used();
   values_.Begin(bound);
   std::map<std::vector<int64_t>, PlaceRef> places;
