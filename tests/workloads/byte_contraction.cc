@@ -21,23 +21,30 @@ class Epilogue {
     Binary("min", Constant("i32", "8388608"), "i32");
     value_ = Add("cast(" + Name(value_) + ")", Type("f32"));
     Binary("mul", Constant("f32", "0.001953125"), "f32");
+    // In networks sums become codes before others are added.
     if (Chance(rng, 30)) {
+      ToCodes("u8", "3", "255", true);
+      value_ = Add("cast(" + Name(value_) + ")", Type("f32"));
+    }
+    if (Chance(rng, 40)) {
       const int codes = Add("input()", Type("u8"));
       Binary("add", Add("cast(" + Name(codes) + ")", Type("f32")), "f32");
     }
     if (Chance(rng, 50)) Binary("max", Constant("f32", "0"), "f32");
-    if (Chance(rng, 70)) {
-      value_ = Add("round(" + Name(value_) + ")", Type("f32"));
-      Binary("add", Constant("f32", "3"), "f32");
-      Binary("min", Constant("f32", "120"), "f32");
-      Binary("max", Constant("f32", "0"), "f32");
-      const std::string codes = Chance(rng, 70) ? "u8" : "i8";
-      value_ = Add("cast(" + Name(value_) + ")", Type(codes));
-    }
+    if (Chance(rng, 75)) ToCodes(Chance(rng, 70) ? "u8" : "i8", "3", "120", Chance(rng, 50));
     return WorkloadText(text_, Name(value_), "1e-6");
   }
 
  private:
+  void ToCodes(const std::string& type, const std::string& zero, const std::string& high,
+               bool high_last) {
+    value_ = Add("round(" + Name(value_) + ")", Type("f32"));
+    Binary("add", Constant("f32", zero), "f32");
+    if (!high_last) Binary("min", Constant("f32", high), "f32");
+    Binary("max", Constant("f32", "0"), "f32");
+    if (high_last) Binary("min", Constant("f32", high), "f32");
+    value_ = Add("cast(" + Name(value_) + ")", Type(type));
+  }
   static std::string Name(int value) { return "%" + std::to_string(value); }
   std::string Type(const std::string& dtype) const {
     return last_ ? ChannelsLastType(dtype, dims_) : DenseType(dtype, dims_);
@@ -101,7 +108,7 @@ std::string ByteConvolution(Rng& rng) {
   const bool pointwise = Chance(rng, 30);
   const int64_t words = Chance(rng, 50) ? Between(rng, 1, 8) * 4 : Between(rng, 1, 20);
   const int64_t depth = (pointwise && Chance(rng, 50) ? 4 : 1) * words * 4;
-  const int64_t columns = Between(rng, 1, 12) * 8;
+  const int64_t columns = Chance(rng, 40) ? Between(rng, 1, 3) * 32 : Between(rng, 1, 12) * 8;
   Dims x = {Between(rng, 1, 2), group * depth}, w = {group * columns, depth};
   Dims strides, dilations, pads(4);
   for (size_t s = 0; s < 2; ++s) {

@@ -171,6 +171,8 @@ constexpr CudaSubject kSubjects[] = {
     {"role_bytes", kRole, Bytes<ByteProduct>, kExact},
     {"role_bytes_convolution", kRole, Bytes<ByteConvolution>, kExact},
     {"role_bytes_pending", kRole, Bytes<ByteProduct>, kExact, "pending", 1},
+    {"role_bytes_carried", kRole, Bytes<ByteProduct>, kExact, "storers", 2},
+    {"role_bytes_convolution_carried", kRole, Bytes<ByteConvolution>, kExact, "storers", 2},
     {"role_bytes_split", kRole, Bytes<ByteProduct>, kExact, "split", 2},
     {"role_bytes_cluster", kRole, Bytes<ByteProduct>, kExact, "cluster", 2, true},
     {"role_float8_blocks_f16", kRole, Blocks<F16>, kF16},

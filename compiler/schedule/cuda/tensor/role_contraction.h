@@ -28,7 +28,7 @@ namespace mlc::schedule {
 class RoleContractionFamily final : public FamilyOf<RoleProblem> {
  public:
   std::string_view name() const override { return "role_contraction"; }
-  int version() const override { return 5; }
+  int version() const override { return 6; }
   std::vector<std::string_view> layout_knobs() const override { return {"bn"}; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 

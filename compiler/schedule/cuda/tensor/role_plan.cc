@@ -5,7 +5,6 @@
 #include "compiler/schedule/cuda/tensor/role_registers.h"
 #include "compiler/schedule/cuda/tensor/role_rows.h"
 #include "compiler/schedule/cuda/tensor/warpgroup_plan.h"
-#include "compiler/schedule/fusion/fused.h"
 #include "compiler/target/calibration.h"
 
 namespace mlc::schedule {
@@ -38,10 +37,11 @@ double DistinctBytes(const RolePlan& plan) {
 }  // namespace
 
 int64_t RolePlan::block_bytes() const {
-  const int64_t narrow = narrow_chunk > 0 ? narrow_elements() * 2 : 0;
-  int64_t results = storers > 0 ? result_elements() * 2 : std::max(staging_elements() * 4, narrow);
-  if (split() > 1) results = int64_t{4} * tensor.bm * split_pitch();
-  return tensor.stages * stage.elements() * SizeOf(tensor.dtype) + results + kReservedBytes;
+  const int64_t narrow = narrow_chunk > 0 ? narrow_elements() * results.bytes : 0;
+  int64_t held =
+      storers > 0 ? result_elements() * results.bytes : std::max(staging_elements() * 4, narrow);
+  if (split() > 1) held = int64_t{4} * tensor.bm * split_pitch();
+  return tensor.stages * stage.elements() * SizeOf(tensor.dtype) + held + kReservedBytes;
 }
 
 double RolePlan::read_share() const {
@@ -66,13 +66,15 @@ namespace {
 
 // Columns that a warp takes at once on their way through shared memory as results.
 int NarrowChunk(const RoleProblem& problem, const target::Target& target, const RolePlan& plan) {
-  const RoleResults& results = problem.results;
+  const NarrowResults& results = problem.results;
   if (!results.narrow || plan.split() > 1 || (results.guest && plan.storers == 0)) return 0;
   const int chunks[] = {kRoleChunk / 2, kRoleChunk, 2 * kRoleChunk, 4 * kRoleChunk};
   int fits = 0;
   for (const int chunk : chunks) {
     RolePlan longer = plan;
     longer.narrow_chunk = chunk;
+    // A warp's rows of fewer bytes are too few pieces for its threads.
+    if (chunk * results.bytes < kRoleChunk) continue;
     if (plan.tensor.bn % chunk != 0) break;
     if (plan.storers > 0) {
       if (problem.g.n % chunk == 0) fits = chunk;
@@ -85,64 +87,12 @@ int NarrowChunk(const RoleProblem& problem, const target::Target& target, const 
   return fits > 0 && problem.g.n % fits == 0 ? fits : 0;
 }
 
-// Whether runs of 8 columns are neighbours and begin at multiples of 8.
-bool HasRuns(const graph::TensorType& type, int column) {
-  const std::vector<int64_t> strides = type.EffectiveStrides();
-  for (size_t d = 0; d < strides.size(); ++d) {
-    const bool is_column = d == static_cast<size_t>(column);
-    if (is_column ? strides[d] != 1 : type.dims[d] != 1 && strides[d] % 8 != 0) return false;
-  }
-  return true;
-}
-
-// What of an output may lie in shared memory.
-graph::ValueId HeldOf(const graph::Graph& graph, graph::ValueId output) {
-  const graph::Value& node = graph[output];
-  if (!IsFloat8(node.type.dtype) || node.op != graph::Op::kCast) return output;
-  return SizeOf(graph[node.operands[0]].type.dtype) == 2 ? node.operands[0] : output;
-}
-
 }  // namespace
-
-RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g) {
-  const graph::Graph& graph = workload.graph();
-  if (workload.outputs().size() != 1) return {};
-  const graph::ValueId output = workload.outputs()[0];
-  const graph::TensorType& type = graph[output].type;
-  const auto column = static_cast<size_t>(g.p.column_dim);
-  const graph::ValueId held = HeldOf(graph, output);
-  const DType dtype = graph[held].type.dtype;
-  if (SizeOf(dtype) != 2 || SizeOf(g.p.row_dtype) > 2) return {};
-  if (type.EffectiveStrides()[column] != 1 || graph[g.p.anchor].type.dims[column] == 1) return {};
-  RoleResults results;
-  results.held = held;
-  std::vector<graph::ValueId> given = {g.p.anchor};
-  const auto users = graph.Users();
-  for (size_t i = 0; i < workload.operands().size(); ++i) {
-    const graph::ValueId id = workload.operands()[i];
-    const auto& readers = users[static_cast<size_t>(id)];
-    if (std::all_of(readers.begin(), readers.end(),
-                    [&](graph::ValueId r) { return r == g.p.anchor; })) {
-      continue;
-    }
-    const graph::TensorType& read = graph[id].type;
-    const int at = g.p.column_dim - (g.p.rank - read.rank());
-    const int64_t columns = at < 0 ? 1 : read.dims[static_cast<size_t>(at)];
-    if (read.NumElements() == columns) continue;
-    const bool alike =
-        read.dtype == dtype && read.dims == type.dims && HasRuns(read, g.p.column_dim);
-    if (!alike || results.guest) return {};
-    results.guest = static_cast<int>(i);
-    given.push_back(id);
-  }
-  results.narrow = Fused::Vectorises(workload, held, g.p.column_dim, 2, given);
-  return results;
-}
 
 RoleProblem RoleProblemOf(const graph::Workload& workload, const GpuContraction& g) {
   RoleProblem problem;
   problem.g = g;
-  problem.results = ResultsOf(workload, g);
+  problem.results = NarrowResultsOf(workload, g);
   problem.of_boxes = !RowsAreEven(g);
   for (size_t i = 0; problem.of_boxes && i < problem.boxes.size(); ++i) {
     problem.boxes[i] = BestBox(g, static_cast<int>(i + 1) * 64);
@@ -175,6 +125,7 @@ RolePlan MakeRolePlan(const RoleProblem& problem, const target::Target& target,
   plan.band = knob("band");
   plan.storers = knob("storers");
   plan.guest = problem.results.guest.has_value();
+  plan.results = problem.results;
   TensorPlan& t = plan.tensor;
   t.warpgroups = true;
   t.dtype = g.p.row_dtype;

@@ -24,30 +24,15 @@ namespace mlc::schedule {
 constexpr int kRoleChunk = 32;
 constexpr int kRolePitch = 40;
 constexpr int kRoleMaxRows = 256;  // of a tile
-// Results of two bytes that need no more than values of their columns lie there as results, in rows
-// of `narrow_chunk` and these more.
-constexpr int kNarrowGap = 8;
-// Storers carry pieces of 16 bytes, and have so many under way.
-constexpr int kPieceLanes = 8;
+constexpr int kSumGap = 8;         // floats between rows of a split's sums
+// Storers have so many pieces of 16 bytes under way.
 constexpr int kPiecesAhead = 4;
-
-// What may lie in shared memory on the way of a product's results.
-struct RoleResults {
-  // One output of two bytes, or of float8 from such a value, whose runs of columns are neighbours,
-  // and which needs no more than values of its columns and `guest`.
-  bool narrow = false;
-  // What lies there: the output, or the value of two bytes that becomes float8 on the way out.
-  graph::ValueId held = graph::kNoValue;
-  // An operand of two bytes as large as the results (a residual, a gate), which storers bring.
-  std::optional<int> guest;
-};
-RoleResults ResultsOf(const graph::Workload& workload, const GpuContraction& g);
 
 // What the family needs to know of a workload.
 struct RoleProblem {
   GpuContraction g;
-  RoleResults results;
-  bool of_boxes = false;                             // tiles of rows are boxes of positions
+  NarrowResults results;  // which storers may carry; they bring the guest
+  bool of_boxes = false;  // tiles of rows are boxes of positions
   std::array<RowBox, kRoleMaxRows / 64> boxes = {};  // of 64 positions, 128, ...
   bool shares_taps = false;  // of some boxes, a stage can serve several taps
   double tolerance = 0;      // of the workload
@@ -91,7 +76,10 @@ struct RolePlan {
   RoleStage stage;
   bool unshared = false;  // taps should share stages, and cannot
   bool moves_registers = false;
-  int narrow_chunk = 0;  // columns of results of two bytes that a warp stores at once; 0: none
+  // Results of one or two bytes that need no more than values of their columns and the guest lie in
+  // shared memory as results, and a gap of 16 bytes after each row.
+  int narrow_chunk = 0;  // columns that a warp stores at once so; 0: none
+  NarrowResults results;
   bool apart = false;    // the unit's sums of a step are added up outside of it, exactly
   int scaled_parts = 0;  // of a tile's columns, each with a scale (RoleScales); 0: no scales
   double output_flops = 0;
@@ -115,13 +103,13 @@ struct RolePlan {
   int64_t padded_m() const { return m_units() * cluster.m * tensor.bm; }
   int64_t padded_n() const { return n_units() * cluster.n * tensor.bn; }
   int split() const { return tensor.split; }
-  int split_pitch() const { return tensor.bn + kNarrowGap; }  // of a row of sums
-  int narrow_pitch() const { return narrow_chunk + kNarrowGap; }
+  int split_pitch() const { return tensor.bn + kSumGap; }  // of a row of sums
+  int narrow_pitch() const { return narrow_chunk + results.lanes(); }
   int64_t staging_elements() const { return int64_t{warps()} * 16 * kRolePitch; }  // floats
   int64_t narrow_elements() const { return int64_t{warps()} * 16 * narrow_pitch(); }
   // Tiles of results on their way to global memory: one, or one of each group that takes turns.
   int result_tiles() const { return alternate ? groups : 1; }
-  int result_pitch() const { return tensor.bn + kNarrowGap; }
+  int result_pitch() const { return tensor.bn + results.lanes(); }
   int64_t result_elements() const { return int64_t{result_tiles()} * tensor.bm * result_pitch(); }
   double read_share() const;  // of its tiles that a block reads from L2
   int64_t block_bytes() const;
@@ -133,7 +121,7 @@ inline int ChunkOf(const RolePlan& plan) {
 }
 // Pieces of a tile of results that a thread of the storers carries. REQUIRES: there are storers.
 inline int PiecesOf(const RolePlan& plan) {
-  return plan.tensor.bn / kPieceLanes * plan.tensor.bm / (32 * plan.storers);
+  return plan.tensor.bn / plan.results.lanes() * plan.tensor.bm / (32 * plan.storers);
 }
 
 RoleProblem RoleProblemOf(const graph::Workload& workload, const GpuContraction& g);

@@ -17,6 +17,15 @@ ExprRef AsOutput(const graph::Workload& workload, const RoleProblem& problem, Ex
   return is_output ? value : ir::MakeCast(DType::kF32, value);
 }
 
+// Null: always.
+void If(ir::KernelBuilder& b, const ExprRef& inside, const std::function<void()>& body) {
+  if (inside) {
+    b.If(inside, body);
+  } else {
+    body();
+  }
+}
+
 }  // namespace
 
 RoleStore::RoleStore(const graph::Workload& workload, const RoleProblem& problem,
@@ -41,6 +50,9 @@ void RoleStore::DeclareBarriers() {
     filled_ = async_.Mbarriers("filled", plan_.result_tiles());
   }
   fold_ = b_.Thread("fold", plan_.tensor.sum_dtype(), 4);
+  if (plan_.narrow_chunk > 0) {
+    pairs_ = b_.Registers("pairs", held_type_, 2, plan_.storers > 0 ? 2 * plan_.row_tiles() : 2);
+  }
   output_.emplace(workload_, problem_.g, OutputShape(), fused_, b_);
 }
 
@@ -165,39 +177,28 @@ void RoleStore::IfInside(const TileOutput::Place& place, const std::function<voi
   ExprRef inside;
   if (!plan_.box.IsBox() && plan_.padded_m() != g.m) inside = Less(place.m, g.m);
   if (plan_.padded_n() != g.n) inside = And(inside, Less(place.n, g.n));
-  If(inside, body);
+  If(b_, inside, body);
 }
 
-void RoleStore::If(const ExprRef& inside, const std::function<void()>& body) {
-  if (inside) {
-    b_.If(inside, body);
-  } else {
-    body();
-  }
-}
-
-// As StoreChunk, but the fused operations take the fragments, and results of two bytes go through
-// shared memory: half of its traffic, and longer runs.
+// As StoreChunk, but the fused operations take the fragments, and results of one or two bytes go
+// through shared memory: half of its traffic or less, and longer runs.
 void RoleStore::StoreNarrow(const Tile& tile, int row_tile, int chunk) {
-  const int columns = plan_.narrow_chunk, per_row = columns / kPieceLanes;
-  const int first = row_tile * plan_.column_tiles() + chunk * per_row;
+  const int columns = plan_.narrow_chunk, lanes = plan_.results.lanes(), per_row = columns / lanes;
   const TileOutput::Place place = ChunkPlace(tile, row_tile, int64_t{chunk} * columns);
   b_.WarpBarrier();
-  IfInside(place, [&] {
-    for (int half = 0; half < 2; ++half) PutFragments(place, first, half);
-  });
+  IfInside(place, [&] { PutFragments({place}, row_tile, chunk); });
   b_.WarpBarrier();
   IfInside(place, [&] {
-    b_.Unrolled("run", columns / 16, [&](const ExprRef& run) {
+    b_.Unrolled("run", per_row / 2, [&](const ExprRef& run) {
       const ExprRef index = b_.Let("index", run * int64_t{32} + lane_);
       const ExprRef row = b_.Let("row_in", ir::FloorDiv(index, per_row));
-      const ExprRef column = b_.Let("column_in", ir::Mod(index, per_row) * kPieceLanes);
+      const ExprRef column = b_.Let("column_in", ir::Mod(index, per_row) * lanes);
       const auto store = [&] {
         const ExprRef at = b_.Let("at", place.sums_at + row * Pitch() + column);
-        fused_.Store(0, output_->PointAt(place, row, column, kPieceLanes),
-                     AsOutput(workload_, problem_, b_.Load(sums_, at, kPieceLanes)));
+        fused_.Store(0, output_->PointAt(place, row, column, lanes),
+                     AsOutput(workload_, problem_, b_.Load(sums_, at, lanes)));
       };
-      If(output_->RowInside(place, row, 16), store);
+      If(b_, output_->RowInside(place, row, 16), store);
     });
   });
 }
@@ -234,46 +235,64 @@ void RoleStore::FillTile(const Tile& tile) {
   const ExprRef results = b_.Let("results_of", ResultTileOf(tile));
   async_.MbarrierWait(ready_, results, ParityOf(tile));
   const int columns = plan_.narrow_chunk;
-  for (int i = 0; i < plan_.row_tiles(); ++i) {
-    for (int chunk = 0; chunk < plan_.tensor.bn / columns; ++chunk) {
-      const TileOutput::Place place = ChunkPlace(tile, i, int64_t{chunk} * columns);
-      const int first = i * plan_.column_tiles() + chunk * columns / 8;
-      IfInside(place, [&] {
-        for (int half = 0; half < 2; ++half) PutFragments(place, first, half);
-      });
+  for (int chunk = 0; chunk < plan_.tensor.bn / columns; ++chunk) {
+    std::vector<TileOutput::Place> places;
+    for (int i = 0; i < plan_.row_tiles(); ++i) {
+      places.push_back(ChunkPlace(tile, i, int64_t{chunk} * columns));
     }
+    // Rows outside are computed too, and not carried: of zeros, where there is a guest.
+    ExprRef inside;
+    if (plan_.padded_n() != problem_.g.n) inside = Less(places[0].n, problem_.g.n);
+    If(b_, inside, [&] { PutFragments(places, 0, chunk); });
   }
   b_.WarpBarrier();
   Arrive(filled_, lane_, results);
 }
 
-// Rows t / 4, or 8 below, of a warp's fragments from `first` on, as results.
-void RoleStore::PutFragments(const TileOutput::Place& place, int first, int half) {
-  const graph::ValueId held = problem_.results.held;
-  const ExprRef row = b_.Let("row_in", ir::FloorDiv(lane_, 4) + int64_t{half} * kFragmentRows);
-  const auto put = [&] {
-    b_.Unrolled("fragment", plan_.narrow_chunk / 8, [&](const ExprRef& j) {
-      const ExprRef column = b_.Let("column_in", j * int64_t{8} + ir::Mod(lane_, 4) * 2);
-      const ExprRef at = b_.Let("at", place.sums_at + row * Pitch() + column);
-      b_.Store(fold_, Int(0), b_.Get(c_, j + int64_t{first}));
-      std::map<graph::ValueId, ExprRef> given = {
-          {problem_.g.p.anchor, b_.Load(fold_, Int(half * 2), 2)}};
-      if (problem_.results.guest) {
-        const auto guest = static_cast<size_t>(*problem_.results.guest);
-        given[workload_.operands()[guest]] = ir::MakeCast(DType::kF32, b_.Load(sums_, at, 2));
+// The fragments of a chunk of columns as results, in rows t / 4 and 8 below of each place. All of a
+// column are ready before one is stored, so that what the column needs is loaded once.
+void RoleStore::PutFragments(const std::vector<TileOutput::Place>& places, int row_tile,
+                             int chunk) {
+  const ExprRef row = b_.Let("row_in", ir::FloorDiv(lane_, 4));
+  const int fragments = plan_.narrow_chunk / 8;
+  b_.Unrolled("fragment", fragments, [&](const ExprRef& j) {
+    const ExprRef column = b_.Let("column_in", j * int64_t{8} + ir::Mod(lane_, 4) * 2);
+    std::vector<ExprRef> stored;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const int64_t first =
+          (row_tile + static_cast<int>(i)) * plan_.column_tiles() + chunk * fragments;
+      b_.Store(fold_, Int(0), b_.Get(c_, j + first));
+      for (int half = 0; half < 2; ++half) {
+        const ExprRef in_tile = row + int64_t{half} * kFragmentRows;
+        stored.push_back(b_.Let("at", places[i].sums_at + in_tile * Pitch() + column));
+        PutPair(output_->PointAt(places[i], in_tile, column, 2), half, stored.back(),
+                static_cast<int>(stored.size()) - 1);
       }
-      const Point point = output_->PointAt(place, row, column, 2);
-      b_.Store(sums_, at, ir::MakeCast(held_type_, fused_.Emit(held, point, given)));
-    });
-  };
-  If(output_->RowInside(place, row, 16), put);
+    }
+    for (size_t i = 0; i < stored.size(); ++i) {
+      b_.Store(sums_, stored[i], b_.Get(pairs_, Int(static_cast<int64_t>(i))));
+    }
+  });
+}
+
+// Half of the fragment at hand.
+void RoleStore::PutPair(const Point& point, int half, const ExprRef& at, int pair) {
+  std::map<graph::ValueId, ExprRef> given = {
+      {problem_.g.p.anchor, b_.Load(fold_, Int(half * 2), 2)}};
+  if (problem_.results.guest) {
+    const auto guest = static_cast<size_t>(*problem_.results.guest);
+    given[workload_.operands()[guest]] = CastTo(ComputeType(held_type_), b_.Load(sums_, at, 2));
+  }
+  const ExprRef value = fused_.Emit(problem_.results.held, point, given);
+  b_.Set(pairs_, Int(pair), ir::MakeCast(held_type_, value));
 }
 
 // Over the pieces of a tile that this thread of the storers carries.
 void RoleStore::ForPieces(const Tile& tile, const std::function<void(const Piece&)>& body) {
   const GpuContraction& g = problem_.g;
   const TensorPlan& t = plan_.tensor;
-  const int64_t per_row = t.bn / kPieceLanes, at_once = int64_t{32} * plan_.storers;
+  const int lanes = plan_.results.lanes();
+  const int64_t per_row = t.bn / lanes, at_once = int64_t{32} * plan_.storers;
   TileOutput::Place place;
   place.batch = PlaceBatch(b_, g, Int(0));
   place.m = tile.m;
@@ -283,7 +302,7 @@ void RoleStore::ForPieces(const Tile& tile, const std::function<void(const Piece
   const auto one = [&](const ExprRef& number) {
     const ExprRef index = b_.Let("index", number * at_once + storer_);
     const ExprRef row = b_.Let("row_in", ir::FloorDiv(index, per_row));
-    const ExprRef column = b_.Let("column_in", ir::Mod(index, per_row) * kPieceLanes);
+    const ExprRef column = b_.Let("column_in", ir::Mod(index, per_row) * lanes);
     ExprRef inside;
     if (plan_.box.IsBox()) {
       inside = output_->RowInside(place, row, 16);
@@ -291,10 +310,8 @@ void RoleStore::ForPieces(const Tile& tile, const std::function<void(const Piece
       inside = Less(place.m + row, g.m);
     }
     if (plan_.padded_n() != g.n) inside = And(inside, Less(place.n + column, g.n));
-    If(inside, [&] {
-      body({b_.Let("at", first + row * Pitch() + column),
-            output_->PointAt(place, row, column, kPieceLanes)});
-    });
+    body({b_.Let("at", first + row * Pitch() + column), output_->PointAt(place, row, column, lanes),
+          inside});
   };
   b_.For("piece", Int(0), Int(PiecesOf(plan_)), kPiecesAhead, [&](const ExprRef& number) {
     b_.Unrolled("ahead", kPiecesAhead, [&](const ExprRef& i) { one(number + i); });
@@ -309,7 +326,8 @@ void RoleStore::FetchTile(const Tile& tile) {
   const graph::TensorType& type = workload_.graph()[id].type;
   ForPieces(tile, [&](const Piece& piece) {
     b_.CopyAsync(sums_, piece.at, fused_.OperandBuffer(guest), fused_.Offset(type, piece.point.at),
-                 kPieceLanes);
+                 plan_.results.lanes(),
+                 piece.inside ? LanesIf(piece.inside, plan_.results.lanes()) : nullptr);
   });
 }
 
@@ -326,8 +344,10 @@ void RoleStore::CarryTile(const Tile& tile) {
   const ExprRef results = b_.Let("results_of", ResultTileOf(tile));
   async_.MbarrierWait(filled_, results, ParityOf(tile));
   ForPieces(tile, [&](const Piece& piece) {
-    fused_.Store(0, piece.point,
-                 AsOutput(workload_, problem_, b_.Load(sums_, piece.at, kPieceLanes)));
+    If(b_, piece.inside, [&] {
+      const ExprRef held = b_.Load(sums_, piece.at, plan_.results.lanes());
+      fused_.Store(0, piece.point, AsOutput(workload_, problem_, held));
+    });
   });
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "compiler/ir/build_async.h"
 #include "compiler/schedule/cuda/tensor/role_plan.h"
@@ -47,6 +48,7 @@ class RoleStore {
   struct Piece {
     ir::ExprRef at;  // in the results
     Point point;
+    ir::ExprRef inside;  // null: always
   };
 
   void StoreChunk(const Tile& tile, int row_tile, int chunk);
@@ -54,10 +56,10 @@ class RoleStore {
   void FillTile(const Tile& tile);
   void DepositSums();
   TileOutputShape OutputShape() const;
-  void PutFragments(const TileOutput::Place& place, int first, int half);
+  void PutFragments(const std::vector<TileOutput::Place>& places, int row_tile, int chunk);
+  void PutPair(const Point& point, int half, const ir::ExprRef& at, int pair);
   TileOutput::Place ChunkPlace(const Tile& tile, int row_tile, int64_t column);
   void IfInside(const TileOutput::Place& place, const std::function<void()>& body);
-  void If(const ir::ExprRef& inside, const std::function<void()>& body);  // null: always
   void ForPieces(const Tile& tile, const std::function<void(const Piece&)>& body);
   void Arrive(ir::BufferId barrier, const ir::ExprRef& lane, const ir::ExprRef& index);
   // Of the results that a tile goes through, and the parity of that use.
@@ -72,9 +74,9 @@ class RoleStore {
   ir::KernelBuilder& b_;
   ir::AsyncBuilder async_;
   std::optional<TileOutput> output_;
-  ir::BufferId sums_ = 0;          // or results of two bytes
+  ir::BufferId sums_ = 0;          // or results of one or two bytes
   DType held_type_ = DType::kF32;  // of those results
-  ir::BufferId ready_ = 0, filled_ = 0, c_ = 0, fold_ = 0;
+  ir::BufferId ready_ = 0, filled_ = 0, c_ = 0, fold_ = 0, pairs_ = 0;
   ir::ExprRef lane_, warp_, group_row_, sums_at_, storer_;
 };
 

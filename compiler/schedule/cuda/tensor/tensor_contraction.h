@@ -19,7 +19,7 @@ namespace mlc::schedule {
 class TensorContractionFamily final : public FamilyOf<GpuContraction> {
  public:
   std::string_view name() const override { return "tensor_contraction"; }
-  int version() const override { return 3; }
+  int version() const override { return 4; }
   std::vector<std::string_view> layout_knobs() const override { return {"bn", "bk"}; }
   bool Accepts(const graph::Workload& workload, const target::Target& target) const override;
 

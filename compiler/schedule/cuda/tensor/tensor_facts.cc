@@ -11,6 +11,10 @@ namespace {
 
 constexpr double kSmThreads = 2048;
 constexpr double kSmRegisters = 65536;
+constexpr double kSmLanes = 128;
+// Of a result of one byte, alone and with a guest's.
+constexpr double kByteInstructions = 9;
+constexpr double kGuestInstructions = 20;
 
 }  // namespace
 
@@ -86,6 +90,24 @@ double StepInstructions(const GpuContraction& g, const TensorPlan& plan) {
   return 25 + plan.units() * unit + copies / plan.threads() + (g.p.Taps() > 1 ? 30 : 0);
 }
 
+// Clocks of a block's end: sums go through shared memory and results to L2.
+double EndCycles(const GpuContraction& g, const target::GpuTensorCalibration& core,
+                 const TensorPlan& plan) {
+  const double outputs = static_cast<double>(plan.bm) * plan.bn;
+  double end = outputs * 4 * ((1 + plan.slices) / core.shared_memory_bytes + 1 / core.l2_bytes);
+  if (!g.results.narrow || g.results.bytes > 1) return end;
+  // Fused operations scale, round and pack; and add a dequantised guest.
+  const double instructions = g.results.guest ? kGuestInstructions : kByteInstructions;
+  if (plan.byte_results) {
+    const double moved = outputs * (plan.guest ? 2 : 1);
+    end = moved * (2 / core.shared_memory_bytes + 1 / core.l2_bytes);
+  } else if (g.results.guest) {
+    // Threads wait for each four of its bytes.
+    end += outputs / (4 * plan.threads()) * core.memory_latency;
+  }
+  return end + outputs * instructions / kSmLanes;
+}
+
 }  // namespace
 
 double TensorCycles(const GpuContraction& g, const target::Target& target, const TensorPlan& plan) {
@@ -118,8 +140,7 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   const double alone = plan.warpgroups && at_once == 1 && plan.pending == 0 ? core.step_latency : 0;
   const double step = alone + longest + 0.12 * std::max(0.0, rest) + 8 * at_once;
   const double sums = static_cast<double>(plan.bm) * plan.bn * 4;
-  double end =
-      at_once * (sums * (1 + plan.slices) / core.shared_memory_bytes + sums / core.l2_bytes) + 400;
+  double end = at_once * EndCycles(g, core, plan) + 400;
   if (plan.cluster) {
     // Each block adds up its share of the outputs, from shared memory at the speed of a cache.
     end += core.cluster_latency + at_once * sums / core.l2_bytes;

@@ -1,5 +1,6 @@
 #include "compiler/schedule/cuda/tensor/tensor_lower.h"
 
+#include "compiler/schedule/cuda/tensor/byte_output.h"
 #include "compiler/schedule/cuda/tensor/fragment_product.h"
 #include "compiler/schedule/cuda/tensor/tensor_operand.h"
 #include "compiler/schedule/cuda/tensor/tensor_pack.h"
@@ -79,6 +80,7 @@ class TensorLowering {
   std::optional<FragmentProduct> fragments_;
   std::optional<WarpgroupProduct> product_;  // instead of fragments
   std::optional<TileOutput> output_;
+  std::optional<ByteOutput> bytes_;  // of results that go through shared memory as bytes
   // Of the current block and thread.
   TileOutput::Place place_;
   ExprRef first_, count_;  // k steps of this block
@@ -100,7 +102,7 @@ void TensorLowering::DeclareOperands() {
   const ir::BufferId column_tiles =
       apart ? b_.SharedMemory("column_tiles", g_.p.column_dtype, plan_.stages * ColumnPitch())
             : tiles_;
-  sums_ = b_.SharedMemory("sums", sum, plan_.sum_elements(), tiles_);
+  if (!plan_.byte_results) sums_ = b_.SharedMemory("sums", sum, plan_.sum_elements(), tiles_);
   const int fragments = RowTiles() * ColumnTiles();
   c_ = b_.Registers("c", sum, 4, fragments);
   fold_ = b_.Thread("fold", sum, 4);
@@ -117,6 +119,7 @@ void TensorLowering::DeclareOperands() {
       plan_.split, plan_.cluster, plan_.threads(),   g_.z * plan_.m_tiles * plan_.n_tiles,
       sum};
   output_.emplace(workload_, g_, shape, fused_, b_);
+  if (plan_.byte_results) bytes_.emplace(workload_, g_, plan_, tiles_, *output_, fused_, b_);
 }
 
 LoweredKernel TensorLowering::Run() {
@@ -223,6 +226,8 @@ void TensorLowering::StartPipeline() {
         }
       },
       true);
+  // They arrive with the copies of a later step, or at the end.
+  if (bytes_) bytes_->Fetch(place_);
 }
 
 // Runs `body` if the block has such a k step.
@@ -378,6 +383,7 @@ void TensorLowering::EmitBlock(const ExprRef& block, const ExprRef& thread) {
   }
   b_.WaitCopies(0);
   b_.Barrier();
+  if (bytes_) return bytes_->Finish(c_, place_, {lane_, warp_row_, warp_column_});
   DepositSums();
   b_.Barrier();
   output_->Store(sums_, place_);

@@ -59,6 +59,11 @@ TileMode ModeOf(const GpuContraction& g, Side side) {
 }
 
 int64_t TensorPlan::block_bytes() const {
+  if (byte_results) {
+    const int64_t results = bm * result_pitch(), row_stages = stages * rows.elements;
+    const int64_t both = guest ? results + row_stages : std::max(results, row_stages);
+    return both + stages * columns.elements;
+  }
   if (splits_stages()) {
     return std::max(stages * rows.elements, sum_elements() * 4) + stages * columns.elements;
   }
@@ -133,6 +138,9 @@ TensorPlan MakeTensorPlan(const GpuContraction& g, const Config& config) {
   plan.raster = knob("raster");
   plan.resident = knob("resident");
   CountSteps(g, &plan);
+  plan.byte_results = g.results.narrow && g.results.bytes == 1 && g.n % kBytesOfPiece == 0 &&
+                      plan.split == 1 && plan.slices == 1;
+  plan.guest = plan.byte_results && g.results.guest;
   return plan;
 }
 

@@ -19,6 +19,8 @@
 
 namespace mlc::schedule {
 
+constexpr int kBytesOfPiece = 16;  // of results of bytes
+
 enum class TensorMath : uint8_t { kHalf, kTf32, kTf32x3, kFloat8, kBytes };
 
 // The unit drops bits of f32, up to one unit u of the last that it keeps. One multiplication by
@@ -65,6 +67,9 @@ struct TensorPlan {
   bool warpgroups = false;  // multiply: four warps together, straight from shared memory
   int pending = 0;          // warpgroups: steps whose products are under way while the next begins
   TensorTile rows, columns;
+  // Results of bytes go through shared memory as such, with an operand of their size (ByteOutput).
+  bool byte_results = false;
+  bool guest = false;
 
   int64_t m_tiles = 1, n_tiles = 1, k_steps = 1, split_steps = 1;
 
@@ -94,6 +99,8 @@ struct TensorPlan {
   DType sum_dtype() const { return math == TensorMath::kBytes ? DType::kI32 : DType::kF32; }
   int64_t sum_pitch() const { return bn + 8; }  // of partial sums in shared memory
   int64_t sum_elements() const { return slices * int64_t{bm} * sum_pitch(); }
+  // An odd number of pieces, so that neighbouring rows use different banks.
+  int64_t result_pitch() const { return (bn / kBytesOfPiece | 1) * int64_t{kBytesOfPiece}; }
   int64_t block_bytes() const;
   int64_t blocks(const GpuContraction& g) const { return g.z * split * m_tiles * n_tiles; }
   int registers() const { return registers(sets()); }  // estimate per thread

@@ -54,7 +54,9 @@ std::optional<GpuContraction> FindGpuContraction(const graph::Workload& workload
 std::optional<GpuContraction> FindGpuContractionOrBytes(const graph::Workload& workload) {
   const std::optional<ContractionProblem> p = FindContractionOrBytes(workload);
   if (!p) return std::nullopt;
-  return Flat(workload, *p);
+  GpuContraction g = Flat(workload, *p);
+  if (p->of_bytes) g.results = NarrowResultsOf(workload, g);
+  return g;
 }
 
 std::optional<GpuContraction> FindGpuContractionOrFloat8(const graph::Workload& workload) {

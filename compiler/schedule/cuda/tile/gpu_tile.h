@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/ir/build.h"
+#include "compiler/schedule/cuda/tile/narrow_results.h"
 #include "compiler/schedule/problem/contraction_problem.h"
 
 namespace mlc::schedule {
@@ -33,7 +34,8 @@ struct GpuContraction {
   int64_t n = 1;
   int64_t k = 1;
   int64_t z = 1;
-  bool tf32 = false;  // single-pass tf32 is precise enough
+  bool tf32 = false;      // single-pass tf32 is precise enough
+  NarrowResults results;  // of a contraction of bytes
 
   const RowAxis& Axis(int i) const { return i == 2 ? p.inner : p.outer[static_cast<size_t>(i)]; }
   // True if some tap of the axis may fall outside the input.
