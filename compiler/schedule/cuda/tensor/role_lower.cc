@@ -355,15 +355,18 @@ void RoleLowering::AddProducts() {
 // By the warps behind the one that copies.
 void RoleLowering::EmitStores() {
   store_->PlaceStorer(b_.Let("storer", thread_ - int64_t{32} * (plan_.warps() + 1)));
-  const bool ahead = store_->FetchesAhead();
+  const bool ahead = store_->FetchesAhead(), offers = OffersAhead(plan_);
   const auto fetch = [&](const ExprRef& round) {
-    IfTile(round, [&] { store_->FetchTile(TileOf(round)); });
+    IfTile(round, [&] {
+      store_->FetchTile(TileOf(round));
+      if (offers) store_->OfferTile(TileOf(round));
+    });
   };
   if (ahead) fetch(Int(0));
   ForTiles(Int(0), 1, [&](const ExprRef& round) {
     const RoleStore::Tile tile = TileOf(round);
     if (!ahead) store_->FetchTile(tile);
-    store_->OfferTile(tile);
+    if (!offers) store_->OfferTile(tile);
     if (ahead) fetch(round + int64_t{1});
     store_->CarryTile(tile);
   });

@@ -21,6 +21,12 @@ constexpr int64_t kReservedBytes = 1024;  // barriers and tensor maps
 // on average half of it, while they grow to their final size.
 constexpr double kUnitError = 1.0 / 16384;
 constexpr int kUnitDepth = 32;
+// Clocks for a result of one byte: of groups that take turns, alone and with a guest; of others,
+// whether they store it or leave it to storers; and more where a block has one group.
+constexpr double kFilledByte = 0.11;
+constexpr double kGuestByte = 0.24;
+constexpr double kStoredByte = 0.2;
+constexpr double kLoneByte = 0.15;
 
 // Bytes of both operands that tiles at work side by side read in a step.
 double DistinctBytes(const RolePlan& plan) {
@@ -252,6 +258,20 @@ RejectReason CheckRolePlan(const RoleProblem& problem, const target::Target& tar
   return RejectReason::kNone;
 }
 
+namespace {
+
+// Of a result: what follows the product keeps warps waiting for their own results.
+double AfterClocks(const target::GpuRoleCalibration& core, const RolePlan& plan) {
+  if (!plan.results.narrow || plan.results.bytes > 1) {
+    return plan.output_flops / (core.warp_flops * 4 * plan.tile_groups());
+  }
+  const bool guest = plan.guest && plan.storers > 0;
+  if (plan.storers > 0 && plan.alternate) return guest ? kGuestByte : kFilledByte;
+  return kStoredByte + (guest ? kGuestByte - kFilledByte : 0) + (plan.groups == 1 ? kLoneByte : 0);
+}
+
+}  // namespace
+
 double RoleCycles(const target::Target& target, const RolePlan& plan) {
   const target::GpuRoleCalibration& core = target::CalibrationOf(target.gpu()).roles;
   const TensorPlan& t = plan.tensor;
@@ -286,8 +306,7 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
   const double own = std::max(products, latency);
   const double results = static_cast<double>(t.bm) * t.bn;
   const double start = core.start + (plan.cluster.size() > 1 ? core.pair : 0);
-  // What follows the product keeps warps waiting for their own results.
-  const double after = results * plan.output_flops / (core.warp_flops * 4 * plan.tile_groups());
+  const double after = results * AfterClocks(core, plan);
   if (t.split > 1) {
     const target::GpuTensorCalibration& others = target::CalibrationOf(target.gpu()).tensor;
     const double shared = results / core.outputs * (1 + 0.5 * t.split);

@@ -119,6 +119,11 @@ struct RolePlan {
 inline int ChunkOf(const RolePlan& plan) {
   return plan.tensor.bn % kRoleChunk == 0 ? kRoleChunk : kRoleChunk / 2;
 }
+// Whether storers offer a tile's place before they carry the tile before: the epilogue of bytes
+// takes so long that both groups should be at it. Estimates do not count on it.
+inline bool OffersAhead(const RolePlan& plan) {
+  return plan.results.bytes == 1 && plan.storers > 0 && plan.result_tiles() > 1;
+}
 // Pieces of a tile of results that a thread of the storers carries. REQUIRES: there are storers.
 inline int PiecesOf(const RolePlan& plan) {
   return plan.tensor.bn / plan.results.lanes() * plan.tensor.bm / (32 * plan.storers);

@@ -39,7 +39,9 @@ class RoleStore {
   void FetchTile(const Tile& tile);
   void OfferTile(const Tile& tile);  // to the warps that multiply
   void CarryTile(const Tile& tile);
-  bool FetchesAhead() const { return problem_.results.guest && plan_.result_tiles() > 1; }
+  bool FetchesAhead() const {
+    return (problem_.results.guest && plan_.result_tiles() > 1) || OffersAhead(plan_);
+  }
   // Of every thread, where blocks share k: after StoreTile and a barrier. `index`: of the tile.
   void AddParts(const ir::ExprRef& thread, const Tile& tile, const ir::ExprRef& index,
                 const ir::ExprRef& part);

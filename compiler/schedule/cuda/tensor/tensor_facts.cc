@@ -15,6 +15,7 @@ constexpr double kSmLanes = 128;
 // Of a result of one byte, alone and with a guest's.
 constexpr double kByteInstructions = 9;
 constexpr double kGuestInstructions = 20;
+constexpr double kAloneAtEnd = 1.35;
 
 }  // namespace
 
@@ -140,7 +141,9 @@ double TensorCycles(const GpuContraction& g, const target::Target& target, const
   const double alone = plan.warpgroups && at_once == 1 && plan.pending == 0 ? core.step_latency : 0;
   const double step = alone + longest + 0.12 * std::max(0.0, rest) + 8 * at_once;
   const double sums = static_cast<double>(plan.bm) * plan.bn * 4;
-  double end = at_once * EndCycles(g, core, plan) + 400;
+  // A block alone waits in turn for its copies, its products and its results.
+  const double alone_at_end = plan.byte_results && at_once == 1 ? kAloneAtEnd : 1;
+  double end = at_once * EndCycles(g, core, plan) * alone_at_end + 400;
   if (plan.cluster) {
     // Each block adds up its share of the outputs, from shared memory at the speed of a cache.
     end += core.cluster_latency + at_once * sums / core.l2_bytes;
@@ -186,6 +189,8 @@ KernelFacts TensorFacts(const graph::Workload& workload, const GpuContraction& g
   facts.block_threads = plan.threads();
   facts.block_bytes = static_cast<double>(plan.block_bytes());
   facts.registers = plan.registers();
+  // Their end is most of them, and the other figures leave it out.
+  if (plan.byte_results) facts.cycles = TensorCycles(g, target, plan);
   const double at_once = BlocksPerSm(target, plan);
   facts.waves = blocks / (sms * at_once);
   facts.warp_parallelism = std::min(at_once, blocks / sms) * plan.warps();
