@@ -8,6 +8,12 @@ __device__ __forceinline__ void WaitProducts() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(kPending) : "memory");
 }
 __device__ __forceinline__ void AwaitInputs() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+template <class T>
+__device__ __forceinline__ const T* NewlyWritten(const T* at) {
+  unsigned long long address = __cvta_generic_to_global(at);
+  asm volatile("" : "+l"(address) :: "memory");
+  return (const T*)__cvta_global_to_generic(address);
+}
 __device__ __forceinline__ void MbarrierInit(void* at, int arrivals) {
   if (threadIdx.x == 0) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
@@ -105,8 +111,8 @@ role_copies_p0(
   MbarrierInit(&empty[1], 128);
   MbarriersBegin();
   AwaitInputs();
-  asm volatile("" : "+l"(a) :: "memory");
-  asm volatile("" : "+l"(b) :: "memory");
+  a = NewlyWritten(a);
+  b = NewlyWritten(b);
   if (__shfl_sync(0xffffffffu, (int)(thread_index < 128), 0) != 0) {
     #pragma unroll
     for (int i = 0; i < 2; ++i) {

@@ -11,6 +11,12 @@ __device__ __forceinline__ bool ArriveLast(int* counter, int of) {
   return last != 0;
 }
 __device__ __forceinline__ void AwaitInputs() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+template <class T>
+__device__ __forceinline__ const T* NewlyWritten(const T* at) {
+  unsigned long long address = __cvta_generic_to_global(at);
+  asm volatile("" : "+l"(address) :: "memory");
+  return (const T*)__cvta_global_to_generic(address);
+}
 __device__ __forceinline__ void ReleaseDependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -23,7 +29,7 @@ split_sum_p0(
   const int block_index = blockIdx.x;
   const int thread_index = threadIdx.x;
   AwaitInputs();
-  asm volatile("" : "+l"(x) :: "memory");
+  x = NewlyWritten(x);
   const int T0 = block_index * 256 + thread_index;
   halves[T0] = x[T0];
   ReleaseDependents();
