@@ -29,8 +29,7 @@ ExprRef F32(double value, int lanes = 1) { return ir::Float(DType::kF32, value, 
 class AttentionEmitter {
  public:
   AttentionEmitter(const Workload& workload, const AttentionPlan& plan)
-      : workload_(workload),
-        plan_(plan),
+      : plan_(plan),
         p_(plan.problem),
         node_(workload.graph()[p_.anchor]),
         builder_("attention"),
@@ -357,7 +356,6 @@ class AttentionEmitter {
     });
   }
 
-  const Workload& workload_;
   const AttentionPlan& plan_;
   const AttentionProblem& p_;
   const Value& node_;
