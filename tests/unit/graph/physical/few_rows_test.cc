@@ -145,35 +145,23 @@ constexpr char kTwoCaches[] =
     "%3 = input() : i64[1,1] %4 = input() : f32[1,2,1,4] %5 = input() : f32[1,2,1,4] "
     "%6 = neg(%4) : f32[1,2,1,4] ";
 
+// Updates of both caches: `first` and `second` are operands of scatter_nd.
+void ExpectSteps(const std::string& first, const std::string& second, size_t steps) {
+  const std::string tail = ") {reduction=none} : f32[4,2,1,4] ";
+  const std::string text = std::string(kTwoCaches) + "%7 = scatter_nd(" + first + tail +
+                           "%8 = scatter_nd(" + second + tail + "return %7, %8 }";
+  const Program program = With(text);
+  EXPECT_EQ(program.steps.size(), steps) << StepsOf(program);
+  ExpectSame(text, program);
+}
+
 TEST(FewRows, CachesWithTheSameIndicesAreUpdatedTogether) {
-  const std::string text = std::string(kTwoCaches) +
-                           "%7 = scatter_nd(%0, %2, %6) {reduction=none} : f32[4,2,1,4] "
-                           "%8 = scatter_nd(%1, %2, %5) {reduction=none} : f32[4,2,1,4] "
-                           "return %7, %8 }";
-  const Program program = With(text);
-  EXPECT_EQ(program.steps.size(), 1u) << StepsOf(program);
-  ExpectSame(text, program);
+  ExpectSteps("%0, %2, %6", "%1, %2, %5", 1);
 }
 
-TEST(FewRows, CachesWithOtherIndicesAreNot) {
-  const std::string text = std::string(kTwoCaches) +
-                           "%7 = scatter_nd(%0, %2, %6) {reduction=none} : f32[4,2,1,4] "
-                           "%8 = scatter_nd(%1, %3, %5) {reduction=none} : f32[4,2,1,4] "
-                           "return %7, %8 }";
-  const Program program = With(text);
-  EXPECT_EQ(program.steps.size(), 2u) << StepsOf(program);
-  ExpectSame(text, program);
-}
+TEST(FewRows, CachesWithOtherIndicesAreNot) { ExpectSteps("%0, %2, %6", "%1, %3, %5", 2); }
 
-TEST(FewRows, AnUpdateOfAnUpdatedCacheIsNotPartOfIt) {
-  const std::string text = std::string(kTwoCaches) +
-                           "%7 = scatter_nd(%0, %2, %6) {reduction=none} : f32[4,2,1,4] "
-                           "%8 = scatter_nd(%0, %2, %5) {reduction=none} : f32[4,2,1,4] "
-                           "return %7, %8 }";
-  const Program program = With(text);
-  EXPECT_EQ(program.steps.size(), 2u) << StepsOf(program);
-  ExpectSame(text, program);
-}
+TEST(FewRows, AnUpdateOfAnUpdatedCacheIsNotPartOfIt) { ExpectSteps("%0, %2, %6", "%0, %2, %5", 2); }
 
 }  // namespace
 }  // namespace mlc::graph
