@@ -22,7 +22,7 @@ import time
 
 import torch
 
-CONFIG = "role_contraction/5 bm=128 bn=256 groups=2 alternate=0 stages=4 pending=1 band=%d split=1 storers=0 cluster=1"
+CONFIG = "role_contraction/6 bm=128 bn=256 groups=2 alternate=0 stages=4 pending=1 band=%d split=1 storers=0 cluster=1"
 BANDS = {2048: 0, 4096: 8, 8192: 8}
 COLUMNS = 256  # of a tile
 DRIVER = ctypes.CDLL("libcuda.so.1")
