@@ -13,6 +13,7 @@ of 32 with one scale of bf16; our libraries take turns, ROUNDS times. Where ther
 f32, and PyTorch is left out: to try the script itself.
 """
 import argparse
+import concurrent.futures
 import datetime
 import json
 import pathlib
@@ -100,9 +101,12 @@ def compiled(options, model, name, *flags):
     library = options.work / name
     subprocess.run([options.bin / "mlc-compile", "--model", model, *target_flags(), *flags, "-o", library], check=True,
                    capture_output=True)
-    profile = subprocess.run([options.bin / "mlc-run", library, "--profile"], check=True, capture_output=True, text=True)
-    (options.work / f"{name}.profile.txt").write_text(profile.stdout)
     return library
+
+
+def keep_profile(options, library):
+    profile = subprocess.run([options.bin / "mlc-run", library, "--profile"], check=True, capture_output=True, text=True)
+    (options.work / f"{library.name}.profile.txt").write_text(profile.stdout)
 
 
 def time_of(options, library):
@@ -111,8 +115,7 @@ def time_of(options, library):
     return {f"{part}_us": 1e3 * latency[part] for part in ("median", "p10", "p90")}
 
 
-def start_making(options, weights):
-    """The model's place and the process that writes it."""
+def model_of(options, weights):
     model = options.work / f"step_{weights}.onnx"
     sizes = {"layers": options.layers, "width": WIDTH, "heads": HEADS, "kv-heads": KV_HEADS, "gates": GATES,
              "vocabulary": VOCABULARY, "cache": options.positions, "length": 1}
@@ -123,40 +126,78 @@ def start_making(options, weights):
     flags = [text for name, value in sizes.items() for text in (f"--{name}", str(value))]
     kind = "bf16" if torch.cuda.is_available() else "f32"
     command = [sys.executable, HERE.parent.parent / "models/make_model.py", "llama", model, "--form", "fixed", "--type", kind]
-    return model, subprocess.Popen([*command, *flags])
+    subprocess.run([*command, *flags], check=True)
+    return model
+
+
+def untuned(options, weights):
+    """The model and its library; several at once, as nothing is timed yet."""
+    model = model_of(options, weights)
+    library = compiled(options, model, f"untuned_{weights}")
+    if options.trials == 0:
+        model.unlink()
+    return model, library
+
+
+def tuned(options, weights, model):
+    log = options.work / f"decode_{weights}.db"
+    subprocess.run([options.bin / "mlc-tune", "--model", model, *target_flags(), "--trials", str(options.trials),
+                    "--log", log], check=True, capture_output=True)
+    library = compiled(options, model, f"tuned_{weights}", "--log", log)
+    model.unlink()
+    return library
 
 
 def libraries(options):
     """The libraries by the names of their rows, and their weights."""
     made = {}
-    models = {weights: start_making(options, weights) for weights in options.weights}
-    for weights, (model, maker) in models.items():
-        if maker.wait() != 0:
-            raise RuntimeError(f"make_model.py did not write {model}")
+    with concurrent.futures.ThreadPoolExecutor(len(options.weights)) as pool:
+        results = list(pool.map(lambda weights: untuned(options, weights), options.weights))
+    for weights, (model, library) in zip(options.weights, results):
         kind = "" if weights == "bf16" else f"{weights}, "
-        made[f"ours, {kind}untuned"] = weights, compiled(options, model, f"untuned_{weights}")
+        made[f"ours, {kind}untuned"] = weights, library
         if options.trials > 0:
-            log = options.work / f"decode_{weights}.db"
-            subprocess.run([options.bin / "mlc-tune", "--model", model, *target_flags(), "--trials", str(options.trials),
-                            "--log", log], check=True, capture_output=True)
-            made[f"ours, {kind}tuned"] = weights, compiled(options, model, f"tuned_{weights}", "--log", log)
-        model.unlink()
+            made[f"ours, {kind}tuned"] = weights, tuned(options, weights, model)
     return made
 
 
-def measure(options):
+def measure(options, record):
+    """Gives rows to `record` as soon as they are known."""
     made = libraries(options)
-    rounds = [{name: time_of(options, library) for name, (_, library) in made.items()} for _ in range(ROUNDS)]
-    rows = {}
-    for name, (weights, _) in made.items():
-        own = [turn[name] for turn in rounds]
-        rows[name] = {part: statistics.median(row[part] for row in own) for part in own[0]}
-        rows[name]["weights"] = weights
+    rounds = {name: [] for name in made}
+    for _ in range(ROUNDS):
+        for name, (_, library) in made.items():
+            rounds[name].append(time_of(options, library))
+        for name, (weights, _) in made.items():
+            own = rounds[name]
+            record(name, {part: statistics.median(row[part] for row in own) for part in own[0]} | {"weights": weights})
     if torch.cuda.is_available() and not options.without_torch:
         for name, is_compiled in (("torch, eager", False), ("torch, compiled", True)):
-            rows[name] = {**torch_step(options, is_compiled), "weights": "bf16"}
+            record(name, torch_step(options, is_compiled) | {"weights": "bf16"})
             torch.cuda.empty_cache()
-    return rows
+    for _, library in made.values():
+        keep_profile(options, library)
+
+
+class Table:
+    """The rows so far, with the share of the copy bandwidth; the JSON is written anew with every row."""
+
+    def __init__(self, options, about):
+        self.options, self.about, self.rows = options, about, {}
+        self.rate = copy_rate() if torch.cuda.is_available() else None
+
+    def add(self, name, row):
+        if self.rate:
+            row["share_of_copy_rate"] = bytes_of_step(self.options, row["weights"]) / (row["median_us"] * 1e-6) / self.rate
+        self.rows[name] = row
+        if self.options.json:
+            content = {"about": f"{self.about}; decode.py", "copy_bytes_per_s": self.rate, "rows": self.rows}
+            self.options.json.write_text(json.dumps(content, indent=1) + "\n")
+
+    def print(self):
+        for name, row in self.rows.items():
+            share = f"  {row['share_of_copy_rate']:.0%} of the copy rate" if self.rate else ""
+            print(f"{name:20} {row['median_us']:9.1f} us  (p10 {row['p10_us']:.1f}, p90 {row['p90_us']:.1f}){share}")
 
 
 def main():
@@ -173,17 +214,12 @@ def main():
     options.work.mkdir(parents=True, exist_ok=True)
     card = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
     about = f"{card}, {datetime.date.today()}, torch {torch.__version__}, {options.layers} layers, {options.positions} positions"
-    print(about)
-    rows = measure(options)
-    rate = copy_rate() if torch.cuda.is_available() else None
-    for name, row in rows.items():
-        if rate:
-            row["share_of_copy_rate"] = bytes_of_step(options, row["weights"]) / (row["median_us"] * 1e-6) / rate
-        share = f"  {row['share_of_copy_rate']:.0%} of the copy rate" if rate else ""
-        print(f"{name:20} {row['median_us']:9.1f} us  (p10 {row['p10_us']:.1f}, p90 {row['p90_us']:.1f}){share}")
-    if options.json:
-        options.json.write_text(json.dumps({"about": about + "; decode.py", "copy_bytes_per_s": rate, "rows": rows},
-                                           indent=1) + "\n")
+    print(about, flush=True)
+    table = Table(options, about)
+    try:
+        measure(options, table.add)
+    finally:
+        table.print()
 
 
 if __name__ == "__main__":
