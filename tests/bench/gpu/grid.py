@@ -2,6 +2,7 @@
 """Products of vision and language models beside PyTorch, one kernel at a time, in one run on one GPU each.
 
     grid.py --bench build/release/bench/grid_bench [--cases REGEX] [--epilogues none ...] [--json FILE]
+    grid.py --bench build/release/bench/grid_bench --shapes 2048x2048x2048 8192x8192x8192 --types f16 bf16
 
 The grid has 60 shapes; a case is a shape, a type and what follows the product. grid_bench measures, for each case, the
 configs with the least estimated time, checks their results and prints the fastest as CUDA C++. That kernel and PyTorch
@@ -37,7 +38,10 @@ GRAPH_SECONDS = 3e-3
 MAX_SHARED_MEMORY = 8  # the function attribute
 
 
-def shapes():
+def shapes(others):
+    """(model, m, n, k) of the grid, or of other shapes MxNxK."""
+    if others:
+        return [("", *map(int, shape.split("x"))) for shape in others]
     return [(model, m, n, k) for model, (widths, tokens) in MODELS.items() for m in tokens for n, k in widths]
 
 
@@ -206,6 +210,7 @@ def report(rows, model_of):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bench", help="grid_bench")
+    parser.add_argument("--shapes", nargs="*", default=[], metavar="MxNxK", help="these instead of the grid")
     parser.add_argument("--cases", default="", help="only cases that this regular expression finds")
     parser.add_argument("--epilogues", nargs="*", default=["none"], choices=EPILOGUES)
     parser.add_argument("--types", nargs="*", default=["f16"])
@@ -223,7 +228,7 @@ def main():
         parser.error("--bench is needed")
     if args.work:
         return work(args)
-    cases = [f"{m}x{n}x{k}:{t}:{e}" for e in args.epilogues for t in args.types for _, m, n, k in shapes()]
+    cases = [f"{m}x{n}x{k}:{t}:{e}" for e in args.epilogues for t in args.types for _, m, n, k in shapes(args.shapes)]
     cases = [case for case in cases if re.search(args.cases, case)][::args.every]
     rows = []
     for row in spread(cases):
@@ -233,7 +238,7 @@ def main():
             with open(args.json, "w") as f:
                 json.dump({"date": str(datetime.date.today()), "rows": rows}, f, indent=1)
     rows.sort(key=lambda row: cases.index(row["case"]))
-    report(rows, {(m, n, k): model for model, m, n, k in shapes()})
+    report(rows, {(m, n, k): model for model, m, n, k in shapes(args.shapes)})
     return None
 
 
