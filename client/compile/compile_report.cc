@@ -150,12 +150,18 @@ std::string ToText(const CompileReport& report) {
   std::snprintf(
       line, sizeof(line),
       "%zu tasks, %zu kernel calls, expected %.3f ms%s\n"
-      "arena %.2f MB (%.2f MB without sharing), scratch %.2f MB, weights %.1f MB, code %.2f MB\n",
+      "arena %.2f MB (%.2f MB without sharing), scratch %.2f MB, weights %.1f MB, code %.2f MB",
       report.choices.size(), report.program.steps.size(), total / 1e6,
       lacks_times ? " for those with a time" : "", report.library.arena_bytes / 1e6,
       report.program.unshared_bytes / 1e6, report.library.scratch_bytes / 1e6,
       report.library.weights_bytes / 1e6, report.library.code_bytes / 1e6);
   text += line;
+  if (report.library.unpacked_code_bytes > 0) {
+    std::snprintf(line, sizeof(line), " (%.2f MB unpacked)",
+                  report.library.unpacked_code_bytes / 1e6);
+    text += line;
+  }
+  text += "\n";
   if (const auto* gpu = report.target.As<target::GpuTarget>()) text += DevicesText(report, *gpu);
   if (!report.note.empty()) text += report.note + "\n";
   text += UntunedText(report.choices);
@@ -185,6 +191,7 @@ std::string ToJson(const CompileReport& report) {
   if (!report.note.empty()) json["variant"] = report.note;
   if (report.target.As<target::GpuTarget>() != nullptr) {
     json["portable"] = report.library.portable;
+    json["unpacked_code_bytes"] = report.library.unpacked_code_bytes;
     json["substitute_weights_bytes"] = report.library.substitute_weights_bytes;
   }
   nlohmann::ordered_json tasks = nlohmann::ordered_json::array();

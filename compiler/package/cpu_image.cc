@@ -131,7 +131,7 @@ mlc_step NeedsOf(const TaskKernel& kernel) {
 Result<std::vector<ImageTable>> AddCpuTables(ImageBuilder& builder, const graph::Program& program,
                                              std::span<const Plan> plans,
                                              std::span<const TaskKernel> kernels,
-                                             const WeightsPlan& weights,
+                                             const WeightsPlan& weights, const DeviceCode& /*code*/,
                                              const target::Target& target,
                                              std::span<const mlc_image> bases) {
   const std::vector<const TaskKernel*> own = OwnKernels(program, kernels);

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "compiler/graph/program.h"
 #include "compiler/package/image_builder.h"
+#include "compiler/package/packed_code.h"
 #include "compiler/package/task_kernel.h"
 #include "compiler/package/weights.h"
 #include "compiler/runtime/image.h"
@@ -19,7 +20,7 @@ namespace mlc::package {
 Result<std::vector<ImageTable>> AddCpuTables(ImageBuilder& builder, const graph::Program& program,
                                              std::span<const Plan> plans,
                                              std::span<const TaskKernel> kernels,
-                                             const WeightsPlan& weights,
+                                             const WeightsPlan& weights, const DeviceCode& code,
                                              const target::Target& target,
                                              std::span<const mlc_image> bases);
 

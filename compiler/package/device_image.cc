@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/codegen/cuda/driver_launch.h"
-#include "compiler/package/device_kernels.h"
+#include "compiler/package/device_kernels.h"  // AwaitsInputs
 
 namespace mlc::package {
 
@@ -39,29 +39,29 @@ int64_t AddLaunches(ImageBuilder& builder, const TaskKernel& kernel, const targe
   return table;
 }
 
-// What the code of one image is: kernels for the target, those for newer GPUs, or both.
+// The code of one image.
 struct Code {
-  bool binaries = true;
-  bool texts = true;
+  const PackedCode* binaries = nullptr;
+  const PackedCode* texts = nullptr;
 };
 
-Result<int64_t> AddKernels(ImageBuilder& builder, std::span<const TaskKernel* const> kernels,
-                           const target::Target& target, Code code) {
+int64_t PlaceIn(const PackedCode* code, size_t task) {
+  return code == nullptr ? -1 : code->places[task];
+}
+
+int64_t AddKernels(ImageBuilder& builder, std::span<const TaskKernel* const> kernels,
+                   const target::Target& target, const Code& code) {
   std::vector<mlc_device_kernel> rows;
-  std::vector<int64_t> launches, maps, binaries, texts;
-  for (const TaskKernel* kernel : kernels) {
+  std::vector<int64_t> launches, maps;
+  for (size_t i = 0; i < kernels.size(); ++i) {
     mlc_device_kernel row = {};
-    row.launch_count = static_cast<int64_t>(kernel->device.launches.size());
-    row.map_count = static_cast<int64_t>(kernel->device.tensor_maps.size());
+    row.binary = PlaceIn(code.binaries, i);
+    row.portable = PlaceIn(code.texts, i);
+    row.launch_count = static_cast<int64_t>(kernels[i]->device.launches.size());
+    row.map_count = static_cast<int64_t>(kernels[i]->device.tensor_maps.size());
     rows.push_back(row);
-    launches.push_back(AddLaunches(builder, *kernel, target));
-    maps.push_back(builder.AddTable(kernel->device.tensor_maps));
-    const auto add = [&](bool wanted, const std::string& path) -> Result<int64_t> {
-      if (!wanted || path.empty()) return -1;
-      return builder.AddBlob(MLC_TRY(ReadFile(path)));
-    };
-    binaries.push_back(MLC_TRY(add(code.binaries, kernel->object_path)));
-    texts.push_back(MLC_TRY(add(code.texts, kernel->portable_path)));
+    launches.push_back(AddLaunches(builder, *kernels[i], target));
+    maps.push_back(builder.AddTable(kernels[i]->device.tensor_maps));
   }
   const int64_t table = builder.AddTable(rows);
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -71,14 +71,13 @@ Result<int64_t> AddKernels(ImageBuilder& builder, std::span<const TaskKernel* co
     if (rows[i].map_count > 0) {
       builder.PointToTable(member(offsetof(mlc_device_kernel, maps)), maps[i]);
     }
-    if (binaries[i] >= 0) {
-      builder.PointToText(member(offsetof(mlc_device_kernel, binary)), binaries[i]);
-    }
-    if (texts[i] >= 0) {
-      builder.PointToText(member(offsetof(mlc_device_kernel, portable)), texts[i]);
-    }
   }
   return table;
+}
+
+mlc_packed_code FactsOf(const PackedCode* code) {
+  if (code == nullptr) return {};
+  return {nullptr, code->frame_bytes, code->bytes};
 }
 
 // What a step on a GPU needs: its phases are launches of the kernel's own table.
@@ -117,9 +116,9 @@ int64_t AddStepKernels(ImageBuilder& builder, const graph::Program& program, con
 }
 
 // One image for each plan. They share the code, and their needs of memory are the largest.
-Result<std::vector<ImageTable>> AddImages(ImageBuilder& builder, const Shared& shared,
-                                          std::span<const TaskKernel* const> kernels, Code code,
-                                          int64_t upload_bytes) {
+std::vector<ImageTable> AddImages(ImageBuilder& builder, const Shared& shared,
+                                  std::span<const TaskKernel* const> kernels, const Code& code,
+                                  int64_t upload_bytes) {
   std::vector<ImageTable> tables;
   std::vector<mlc_device_image> images;
   int64_t arena_bytes = 0, workspace_bytes = 0;
@@ -132,12 +131,14 @@ Result<std::vector<ImageTable>> AddImages(ImageBuilder& builder, const Shared& s
     arena_bytes = std::max(arena_bytes, image.base.arena_bytes);
     workspace_bytes = std::max(workspace_bytes, image.base.workspace_bytes);
   }
-  const int64_t kernels_at = MLC_TRY(AddKernels(builder, kernels, shared.target, code));
+  const int64_t kernels_at = AddKernels(builder, kernels, shared.target, code);
   for (size_t p = 0; p < images.size(); ++p) {
     images[p].base.arena_bytes = arena_bytes;
     images[p].base.workspace_bytes = workspace_bytes;
     images[p].counter_bytes = MostCounterBytes(kernels);
     images[p].upload_bytes = upload_bytes;
+    images[p].binaries = FactsOf(code.binaries);
+    images[p].texts = FactsOf(code.texts);
     tables[p].image_at = builder.AddTable(std::vector<mlc_device_image>{images[p]});
     const auto member = [&](size_t offset) {
       return tables[p].image_at + static_cast<int64_t>(offset);
@@ -145,6 +146,13 @@ Result<std::vector<ImageTable>> AddImages(ImageBuilder& builder, const Shared& s
     builder.PointToTable(member(offsetof(mlc_device_image, kernels)), kernels_at);
     builder.PointToTable(member(offsetof(mlc_device_image, step_kernels)),
                          shared.step_kernels_at[p]);
+    const auto point = [&](size_t offset, const PackedCode* packed) {
+      if (packed == nullptr) return;
+      const size_t frame = offset + offsetof(mlc_packed_code, frame);
+      builder.PointTo(member(frame), packed->symbol);
+    };
+    point(offsetof(mlc_device_image, binaries), code.binaries);
+    point(offsetof(mlc_device_image, texts), code.texts);
   }
   return tables;
 }
@@ -153,13 +161,11 @@ Result<std::vector<ImageTable>> AddImages(ImageBuilder& builder, const Shared& s
 
 Result<std::vector<ImageTable>> AddDeviceTables(
     ImageBuilder& builder, const graph::Program& program, std::span<const Plan> plans,
-    std::span<const TaskKernel> kernels, const WeightsPlan& weights, const target::Target& target,
-    std::span<const mlc_image> bases) {
+    std::span<const TaskKernel> kernels, const WeightsPlan& weights, const DeviceCode& code,
+    const target::Target& target, std::span<const mlc_image> bases) {
   const std::vector<const TaskKernel*> own = OwnKernels(program, kernels);
   const std::vector<const TaskKernel*> newer = KernelsForNewer(program, kernels);
-  const bool portable = std::none_of(newer.begin(), newer.end(), [](const TaskKernel* kernel) {
-    return kernel->portable_path.empty();
-  });
+  const PackedCode* const texts = code.texts ? &*code.texts : nullptr;
   Shared shared{program, plans, weights, target, bases, {}, {}};
   for (const Plan& plan : plans) {
     shared.step_kernels_at.push_back(AddStepKernels(builder, program, plan));
@@ -167,14 +173,14 @@ Result<std::vector<ImageTable>> AddDeviceTables(
   shared.image.kernel_count = static_cast<int32_t>(own.size());
   shared.image.compute = target.gpu().compute;
   shared.image.arch_specific = target.gpu().arch_specific ? 1 : 0;
-  shared.image.portable_compute = portable ? target.gpu().compute : 0;
+  shared.image.portable_compute = texts != nullptr ? target.gpu().compute : 0;
   // With a substitute, newer devices have tables of their own.
-  const bool apart = portable && own != newer;
-  std::vector<ImageTable> tables = MLC_TRY(AddImages(
-      builder, shared, own, {.binaries = true, .texts = portable && !apart}, weights.own_bytes));
+  const bool apart = texts != nullptr && own != newer;
+  std::vector<ImageTable> tables =
+      AddImages(builder, shared, own, {&code.binaries, apart ? nullptr : texts}, weights.own_bytes);
   if (!apart) return tables;
   const std::vector<ImageTable> others =
-      MLC_TRY(AddImages(builder, shared, newer, {.binaries = false, .texts = true}, weights.bytes));
+      AddImages(builder, shared, newer, {nullptr, texts}, weights.bytes);
   builder.PointToTable(tables[0].image_at + static_cast<int64_t>(offsetof(mlc_device_image, newer)),
                        others[0].image_at);
   tables.insert(tables.end(), others.begin(), others.end());

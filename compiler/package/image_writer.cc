@@ -107,7 +107,7 @@ std::string WeightsSymbol(const std::string& name) { return "mlc_" + name + "_we
 
 Status WriteImage(const graph::Program& program, const Plans& plans,
                   std::span<const TaskKernel> kernels, const WeightsPlan& weights,
-                  const target::Target& target, const ImageOptions& options,
+                  const DeviceCode& code, const target::Target& target, const ImageOptions& options,
                   const std::string& path) {
   const Packaging& packaging = PackagingOf(target);
   ElfObject object(packaging.machine(target));
@@ -121,8 +121,8 @@ Status WriteImage(const graph::Program& program, const Plans& plans,
     outputs.push_back(AddPorts(builder, plan.outputs));
     counted.push_back(AddCounted(builder, plan.counted));
   }
-  const std::vector<ImageTable> tables =
-      MLC_TRY(packaging.add_tables(builder, program, plans.plans, kernels, weights, target, bases));
+  const std::vector<ImageTable> tables = MLC_TRY(
+      packaging.add_tables(builder, program, plans.plans, kernels, weights, code, target, bases));
   // Newer devices have a table of their own images.
   std::vector<int64_t> sizes_at;
   for (size_t first = 0; plans.has_sizes() && first < tables.size(); first += bases.size()) {

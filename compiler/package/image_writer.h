@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "compiler/graph/program.h"
+#include "compiler/package/packed_code.h"
 #include "compiler/package/plans.h"
 #include "compiler/package/task_kernel.h"
 #include "compiler/package/weights.h"
@@ -27,7 +28,7 @@ struct ImageOptions {
 // Symbols: NAME_model (and the entry); uses mlc_NAME_weights when the weights are embedded.
 Status WriteImage(const graph::Program& program, const Plans& plans,
                   std::span<const TaskKernel> kernels, const WeightsPlan& weights,
-                  const target::Target& target, const ImageOptions& options,
+                  const DeviceCode& code, const target::Target& target, const ImageOptions& options,
                   const std::string& path);
 
 // The symbol of the embedded weights.

@@ -16,6 +16,7 @@
 #include "compiler/package/link.h"
 #include "compiler/package/loaded_bytes.h"
 #include "compiler/package/packaging.h"
+#include "compiler/package/packed_code.h"
 #include "compiler/package/plans.h"
 #include "compiler/package/row_limits.h"
 #include "compiler/package/weights.h"
@@ -71,6 +72,7 @@ class LibraryWriter {
 
   Result<LibraryReport> Write(std::span<const Choice> choices) {
     MLC_TRY(MakeKernels(choices));
+    MLC_TRY(MakeCodeObject());
     MLC_TRY(MakeWeightsObject());
     MLC_TRY(MakeRuntimeObjects());
     MLC_TRY(MakeLibraries());
@@ -100,6 +102,15 @@ class LibraryWriter {
     return {};
   }
 
+  // Code for devices is data of the library.
+  Status MakeCodeObject() {
+    if (!packaging_.has_device_code) return {};
+    objects_.push_back(work_.File(options_.name + "_code.o"));
+    code_ = MLC_TRY(WriteDeviceCode(program_, kernels_, options_.name, packaging_.machine(target_),
+                                    objects_.back()));
+    return {};
+  }
+
   Status MakeWeightsObject() {
     if (!options_.embed_weights) return {};
     ElfObject object(packaging_.machine(target_));
@@ -123,10 +134,10 @@ class LibraryWriter {
     }
     ImageOptions image{options_.name, options_.embed_weights, weights_check_, /*entry=*/true};
     const std::string shared_image = work_.File(options_.name + "_shared.o");
-    MLC_TRY(WriteImage(program_, plans_, kernels_, weights_, target_, image, shared_image));
+    MLC_TRY(WriteImage(program_, plans_, kernels_, weights_, code_, target_, image, shared_image));
     image.entry = false;
     const std::string static_image = work_.File(options_.name + "_model.o");
-    MLC_TRY(WriteImage(program_, plans_, kernels_, weights_, target_, image, static_image));
+    MLC_TRY(WriteImage(program_, plans_, kernels_, weights_, code_, target_, image, static_image));
 
     LinkJob job;
     job.objects = objects_;
@@ -179,26 +190,23 @@ class LibraryWriter {
       thread = std::max(thread, kernel->thread_bytes());
     }
     report.scratch_bytes = shared + thread;
-    for (const TaskKernel& kernel : kernels_) {
-      for (const std::string& path : {kernel.object_path, kernel.portable_path}) {
-        if (!path.empty()) report.code_bytes += CodeBytes(path);
+    if (packaging_.has_device_code) {
+      report.portable = code_.texts.has_value();
+      report.code_bytes = code_.binaries.frame_bytes;
+      report.unpacked_code_bytes = code_.binaries.bytes;
+      if (code_.texts) {
+        report.code_bytes += code_.texts->frame_bytes;
+        report.unpacked_code_bytes += code_.texts->bytes;
       }
-    }
-    for (const TaskKernel* kernel : KernelsForNewer(program_, kernels_)) {
-      report.portable =
-          report.portable && (!packaging_.has_device_code || !kernel->portable_path.empty());
+    } else {
+      for (const TaskKernel& kernel : kernels_) {
+        report.code_bytes += LoadedBytes(kernel.object_path);
+      }
     }
     report.code_found = compiled_.found;
     report.code_made = compiled_.made;
     report.cache_failure = compiled_.cache_failure;
     return report;
-  }
-
-  // Code for devices is data of the library as it is.
-  int64_t CodeBytes(const std::string& path) const {
-    std::error_code error;
-    return packaging_.has_device_code ? static_cast<int64_t>(fs::file_size(path, error))
-                                      : LoadedBytes(path);
   }
 
   std::string shared_name() const { return "lib" + options_.name + ".so"; }
@@ -213,6 +221,7 @@ class LibraryWriter {
   std::vector<TaskKernel> kernels_;
   WeightsPlan weights_;
   CompiledKernels compiled_;
+  DeviceCode code_;  // of a library for devices
   uint64_t weights_check_ = 0;
   std::vector<std::string> objects_;  // of both libraries: weights, runtime, kernels
 };

@@ -44,8 +44,9 @@ struct LibraryOptions {
 struct LibraryReport {
   std::string shared_library;  // paths
   std::string static_library;
-  int64_t weights_bytes = 0;  // prepared and raw constants
-  int64_t code_bytes = 0;     // of all kernels: code, constants
+  int64_t weights_bytes = 0;        // prepared and raw constants
+  int64_t code_bytes = 0;           // of all kernels: code, constants; for GPUs compressed
+  int64_t unpacked_code_bytes = 0;  // for GPUs: the same before compression
   int64_t arena_bytes = 0;
   int64_t scratch_bytes = 0;  // shared scratch plus one thread's, or plus counters
   // For GPUs: whether it runs on newer ones too, and what they alone read of the weights.

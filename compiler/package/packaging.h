@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "compiler/graph/program.h"
 #include "compiler/package/image_builder.h"
+#include "compiler/package/packed_code.h"
 #include "compiler/package/plans.h"
 #include "compiler/package/task_kernel.h"
 #include "compiler/package/weights.h"
@@ -39,8 +40,8 @@ struct Packaging {
   // target, then further groups of one a plan. REQUIRES: CompileKernels() has run.
   Result<std::vector<ImageTable>> (*add_tables)(
       ImageBuilder& builder, const graph::Program& program, std::span<const Plan> plans,
-      std::span<const TaskKernel> kernels, const WeightsPlan& weights, const target::Target& target,
-      std::span<const mlc_image> bases);
+      std::span<const TaskKernel> kernels, const WeightsPlan& weights, const DeviceCode& code,
+      const target::Target& target, std::span<const mlc_image> bases);
 };
 
 const Packaging& PackagingOf(const target::Target& target);

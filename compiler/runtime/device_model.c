@@ -133,7 +133,9 @@ static mlc_status LoadFunction(mlc_device_model* model, const mlc_open_options* 
   return Check(model, options, result, "load a kernel");
 }
 
-static mlc_status LoadKernels(mlc_device_model* model, const mlc_open_options* options) {
+/* Loads all kernels from the code, which the driver copies. */
+static mlc_status LoadFrom(mlc_device_model* model, const mlc_open_options* options,
+                           const char* code) {
   const mlc_device_image* image = model->image;
   const size_t kernels = (size_t)image->kernel_count;
   model->libraries = calloc(kernels + 1, sizeof(mlc_cu_library));
@@ -145,10 +147,10 @@ static mlc_status LoadKernels(mlc_device_model* model, const mlc_open_options* o
   int64_t next = 0;
   for (size_t k = 0; k < kernels; ++k) {
     const mlc_device_kernel* kernel = &image->kernels[k];
-    const void* code = model->from_texts ? (const void*)kernel->portable : kernel->binary;
+    const char* own = code + (model->from_texts ? kernel->portable : kernel->binary);
     mlc_status status = Check(
         model, options,
-        model->cuda.library_load_data(&model->libraries[k], code, NULL, NULL, 0, NULL, NULL, 0),
+        model->cuda.library_load_data(&model->libraries[k], own, NULL, NULL, 0, NULL, NULL, 0),
         "load the library's code");
     model->first_function[k] = next;
     for (int64_t i = 0; status == MLC_OK && i < kernel->launch_count; ++i, ++next) {
@@ -158,6 +160,20 @@ static mlc_status LoadKernels(mlc_device_model* model, const mlc_open_options* o
     if (status != MLC_OK) return status;
   }
   return MLC_OK;
+}
+
+static mlc_status LoadKernels(mlc_device_model* model, const mlc_open_options* options) {
+  char* code = NULL;
+  mlc_status status =
+      mlc_unpack_code(model->from_texts ? &model->image->texts : &model->image->binaries, &code);
+  if (status == MLC_BAD_WEIGHTS) {
+    return Refuse(options, status,
+                  "the GPU code in the library is damaged: copy or compile the library again");
+  }
+  if (status != MLC_OK) return Refuse(options, status, "%s", mlc_runtime_status_text(status));
+  status = LoadFrom(model, options, code);
+  free(code);
+  return status;
 }
 
 /* The file is needed until the weights are on the GPU. */

@@ -6,6 +6,7 @@
 #include "compiler/runtime/abi.h"
 #include "compiler/runtime/cuda_driver.h"
 #include "compiler/runtime/model.h"
+#include "compiler/runtime/packed_code.h"
 #include "compiler/runtime/tensor_map.h"
 
 #ifdef __cplusplus
@@ -97,8 +98,8 @@ typedef struct mlc_device_launch {
 /* The code of one task. Its functions take the operands, then scratch, then counters; those that
    copy tensors take all of the maps behind them. */
 typedef struct mlc_device_kernel {
-  const void* binary;   /* for one architecture; null in tables for newer ones */
-  const char* portable; /* as text, for newer ones; null when there is none */
+  int64_t binary;   /* where it begins among the image's binaries, unpacked */
+  int64_t portable; /* the same among its texts; these end in 0 */
   const mlc_device_launch* launches;
   int64_t launch_count;
   const mlc_tensor_map* maps; /* of the arguments before them */
@@ -109,6 +110,8 @@ typedef struct mlc_device_kernel {
 typedef struct mlc_device_image {
   mlc_image base; /* first: what a mlc_table points at */
   const mlc_device_kernel* kernels;
+  mlc_packed_code binaries; /* for one architecture; none in tables for newer ones */
+  mlc_packed_code texts;    /* for newer ones; none if a kernel has no text, or `newer` has them */
   const int32_t* step_kernels; /* one a step */
   int64_t counter_bytes;       /* maximum over the kernels; zero before and after every launch */
   int32_t kernel_count;

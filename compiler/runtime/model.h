@@ -31,7 +31,7 @@ typedef enum mlc_status {
   MLC_UNSUPPORTED_SIZE = 11,   /* the library has no plan for these sizes; see mlc_sizes.h */
   MLC_UNIMPLEMENTED = 12,      /* the library is for another kind of device than the call */
   MLC_DEVICE_FAILED = 13,      /* the GPU or its driver failed; the session is of no more use */
-  MLC_BAD_WEIGHTS = 15         /* the weights file is not the one written with this library */
+  MLC_BAD_WEIGHTS = 15         /* not the library's weights file, or its GPU code is damaged */
 } mlc_status;
 
 /* An element of a type from MLC_I4 on has a byte: an integer is extended to it, the code of a float

@@ -288,6 +288,7 @@ VENDORS = {
     r"<openssl/": {"base/tls", "base/rpc", "server/security"},
     r"<toml\+\+/": {"base/settings"},
     r"<zlib\.h>": {"compiler/schedule/cuda/user_kernel"},
+    r"<zstd(_errors)?\.h>": {"compiler/package", "compiler/runtime"},
 }
 # Below the layer of calls, the server knows no message of the wire: no generated or library header of protobuf reaches
 # these folders, by whatever way.

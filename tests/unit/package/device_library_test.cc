@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "compiler/codegen/cuda/cuda.h"
 #include "compiler/front/front.h"
@@ -18,6 +19,7 @@
 #include "compiler/graph/onnx/import.h"
 #include "compiler/graph/tensor_io.h"
 #include "compiler/ir/interpret/interpret.h"
+#include "compiler/package/embedded.h"
 #include "compiler/package/library.h"
 #include "compiler/runtime/model.h"
 #include "compiler/schedule/cuda/user_kernel/user_kernel.h"
@@ -249,8 +251,45 @@ TEST_F(OneDeviceLibrary, NeedsLibcAloneAndExportsItsTable) {
   EXPECT_THAT(file.needed, ::testing::ElementsAre("libc.so.6"));
   for (const std::string& symbol : file.imported) {
     EXPECT_EQ(symbol.find("mlc"), std::string::npos) << symbol;
-    EXPECT_FALSE(symbol.starts_with("cu")) << symbol;
+    EXPECT_FALSE(symbol.starts_with("cu") || symbol.starts_with("ZSTD")) << symbol;
   }
+}
+
+// Programs may have a zstd of their own.
+TEST_F(OneDeviceLibrary, ArchivesShareNoNamesWithOthers) {
+  fs::create_directories(root_);
+  const std::string path = root_ + "/runtime.o";
+  std::ofstream(path, std::ios::binary) << EmbeddedDeviceRuntimeObject();
+  const std::set<std::string> symbols = ReadElf(path).globals;
+  EXPECT_TRUE(symbols.contains("mlc_device_open"));
+  for (const std::string& symbol : symbols) EXPECT_TRUE(symbol.starts_with("mlc_")) << symbol;
+}
+
+TEST_F(OneDeviceLibrary, CodeIsCompressedAndDamageIsFound) {
+  const graph::Graph graph = testing::Convolutional();
+  const Result<LibraryReport> report = Write(graph, graph::Precision::kFp16, "damaged");
+  SKIP_WITHOUT_NVRTC(report);
+  EXPECT_LT(report->code_bytes, report->unpacked_code_bytes / 3);
+  std::string bytes = ReadBytes(report->shared_library);
+  // The frame of the binaries is the first one of zstd in the file.
+  const std::string magic = "\x28\xb5\x2f\xfd";
+  const size_t frame = bytes.find(magic);
+  ASSERT_NE(frame, std::string::npos);
+  bytes[frame + 300] = static_cast<char>(bytes[frame + 300] ^ 0x10);
+  const std::string path = root_ + "/damaged/libother.so";
+  std::ofstream(path, std::ios::binary) << bytes;
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  const auto* api = static_cast<const mlc_model_api*>(dlsym(handle, MLC_MODEL_ENTRY));
+  char error[512] = "";
+  const mlc_open_options options = {nullptr, 0, error, sizeof(error)};
+  mlc_model* model = nullptr;
+  EXPECT_EQ(api->open_with(api, &options, &model), MLC_BAD_WEIGHTS);
+  EXPECT_THAT(error, HasSubstr("the GPU code in the library is damaged"));
+  fake_cuda_device(100, 1, 13000);
+  EXPECT_EQ(api->open_with(api, &options, &model), MLC_OK) << "texts are apart: " << error;
+  api->close(model);
+  dlclose(handle);
 }
 
 TEST_F(OneDeviceLibrary, IsTheSameEveryTime) {

@@ -24,6 +24,8 @@ void ReadSymbols(const std::string& bytes, const Elf64_Shdr& table, const Elf64_
     const std::string name = bytes.data() + names.sh_offset + symbol.st_name;
     if (!dynamic) {
       file.symbols.insert(name);
+      const bool global = ELF64_ST_BIND(symbol.st_info) != STB_LOCAL;
+      if (global && symbol.st_shndx != SHN_UNDEF) file.globals.insert(name);
     } else if (symbol.st_shndx == SHN_UNDEF) {
       file.imported.insert(name);
     } else {

@@ -15,6 +15,7 @@ struct ElfFile {
   std::set<std::string> exported;   // defined, visible, in the dynamic symbol table
   std::set<std::string> imported;   // undefined there
   std::set<std::string> symbols;    // of the static symbol table
+  std::set<std::string> globals;    // of these, what other objects can use
   int64_t loaded_bytes = 0;         // of all segments to load
   bool writable_and_executable = false;
 };

@@ -14,6 +14,7 @@
 #include "compiler/runtime/image.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/runtime/fake_cuda/fake_cuda.h"
+#include "tests/unit/runtime/packed_kernels.h"
 
 namespace {
 
@@ -29,9 +30,20 @@ class Model {
     launches_[0] = {"k0_add", {1, 1, 1}, {32, 1, 1}, 0, 1};
     launches_[1] = {"k1_scale", {2, 1, 1}, {64, 1, 1}, 100 * 1024, 1};
     launches_[2] = {"k2_count", {3, 2, 4}, {8, 4, 3}, 0, 0};
-    kernels_[0] = {"FAKE k0_add", "FAKETEXT k0_add", &launches_[0], 1, nullptr, 0};
-    kernels_[1] = {"FAKE k1_scale", "FAKETEXT k1_scale", &launches_[1], 1, nullptr, 0};
-    kernels_[2] = {"FAKE k2_count", "FAKETEXT k2_count", &launches_[2], 1, nullptr, 0};
+    kernels_[0] = {
+        binaries_.Add("FAKE k0_add"), texts_.Add("FAKETEXT k0_add"), &launches_[0], 1, nullptr, 0};
+    kernels_[1] = {binaries_.Add("FAKE k1_scale"),
+                   texts_.Add("FAKETEXT k1_scale"),
+                   &launches_[1],
+                   1,
+                   nullptr,
+                   0};
+    kernels_[2] = {binaries_.Add("FAKE k2_count"),
+                   texts_.Add("FAKETEXT k2_count"),
+                   &launches_[2],
+                   1,
+                   nullptr,
+                   0};
     add_ = {{{MLC_AT_INPUT, 0, 0}, {MLC_AT_WEIGHTS, 0, 64}, {MLC_AT_OUTPUT, 1, 0}}};
     scale_ = {{{MLC_AT_OUTPUT, 1, 0}, {MLC_AT_ARENA, 0, 64}}};
     count_ = {{{MLC_AT_ARENA, 0, 64}, {MLC_AT_OUTPUT, 0, 0}}};
@@ -57,6 +69,8 @@ class Model {
     base.step_count = 3;
     base.operand_count = 7 + 2 * 3;
     image_.kernels = kernels_.data();
+    image_.binaries = binaries_.Pack();
+    image_.texts = texts_.Pack();
     image_.step_kernels = step_kernels_.data();
     image_.counter_bytes = 4;
     image_.kernel_count = 3;
@@ -72,9 +86,11 @@ class Model {
   void AddNewer() {
     newer_launches_[0] = {"n0_add", {4, 1, 1}, {32, 1, 1}, 0, 1};
     newer_launches_[1] = {"n1_scale", {8, 1, 1}, {64, 1, 1}, 0, 1};
-    newer_kernels_[0] = {nullptr, "FAKETEXT n0_add", &newer_launches_[0], 1, nullptr, 0};
-    newer_kernels_[1] = {nullptr, "FAKETEXT n1_scale", &newer_launches_[1], 1, nullptr, 0};
-    newer_kernels_[2] = {nullptr, "FAKETEXT k2_count", &launches_[2], 1, nullptr, 0};
+    newer_kernels_[0] = {-1, newer_texts_.Add("FAKETEXT n0_add"), &newer_launches_[0], 1, nullptr,
+                         0};
+    newer_kernels_[1] = {-1, newer_texts_.Add("FAKETEXT n1_scale"), &newer_launches_[1], 1, nullptr,
+                         0};
+    newer_kernels_[2] = {-1, newer_texts_.Add("FAKETEXT k2_count"), &launches_[2], 1, nullptr, 0};
     newer_add_ = {{{MLC_AT_INPUT, 0, 0}, {MLC_AT_WEIGHTS, 0, 128}, {MLC_AT_OUTPUT, 1, 0}}};
     newer_steps_ = steps_;
     newer_steps_[0].operands = newer_add_.data();
@@ -85,7 +101,9 @@ class Model {
     newer_.kernels = newer_kernels_.data();
     newer_.upload_bytes = sizeof(weights_);
     image_.newer = &newer_;
-    for (mlc_device_kernel& kernel : kernels_) kernel.portable = nullptr;
+    for (mlc_device_kernel& kernel : kernels_) kernel.portable = -1;
+    image_.texts = newer_.binaries = {};
+    newer_.texts = newer_texts_.Pack();
   }
 
   // The second kernel fetches what it scaled, z, through a map.
@@ -99,18 +117,22 @@ class Model {
     map_.swizzle = MLC_TENSOR_MAP_SWIZZLE_128;
     map_.promotion = MLC_TENSOR_MAP_NO_PROMOTION;
     launches_[1].function = "k1_fetch";
-    kernels_[1].binary = "FAKE k1_fetch";
+    kernels_[1].binary = binaries_.Add("FAKE k1_fetch");
+    image_.binaries = binaries_.Pack();
     kernels_[1].maps = &map_;
     kernels_[1].map_count = 1;
   }
 
   const mlc_model_api* api() const { return &table_.api; }
   mlc_device_image& image() { return image_; }
+  PackedKernels& binaries() { return binaries_; }
+  PackedKernels& texts() { return texts_; }
   const void* weights() const { return weights_.data(); }
   size_t weights_bytes() const { return sizeof(weights_); }
 
  private:
   const int64_t dim_ = 4;
+  PackedKernels binaries_, texts_, newer_texts_;
   std::array<mlc_device_launch, 3> launches_ = {};
   std::array<mlc_device_kernel, 3> kernels_ = {};
   mlc_tensor_map map_ = {};
@@ -482,6 +504,18 @@ TEST_F(Device, ADeviceWithLittleOnChipMemoryRunsWhatNewerDevicesRun) {
   ASSERT_EQ(Run(buffers), MLC_OK);
   EXPECT_EQ(buffers.y, kY);
   EXPECT_THAT(fake_cuda_notes(), HasSubstr("launch n1_scale"));
+}
+
+TEST_F(Device, DamagedCodeIsRefusedWhereItIsRead) {
+  model_.binaries().frame()[20] ^= 4;
+  EXPECT_EQ(Open(), MLC_BAD_WEIGHTS);
+  EXPECT_STREQ(error_, "the GPU code in the library is damaged: copy or compile the library again");
+  fake_cuda_device(100, 1, 13000);
+  EXPECT_EQ(Open(), MLC_OK) << "texts alone are read: " << error_;
+  mlc_device_close(opened_);
+  model_.texts().frame()[20] ^= 4;
+  opened_ = nullptr;
+  EXPECT_EQ(Open(), MLC_BAD_WEIGHTS);
 }
 
 TEST_F(Device, CodeForOneArchitectureAloneIsRefusedElsewhere) {
