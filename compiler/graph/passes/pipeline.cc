@@ -16,6 +16,7 @@
 #include "compiler/graph/passes/simplify.h"
 #include "compiler/graph/passes/spell_out.h"
 #include "compiler/graph/passes/spread_norms.h"
+#include "compiler/graph/passes/swap_rows.h"
 
 namespace mlc::graph {
 
@@ -25,7 +26,7 @@ constexpr Pass kFoldConstants = {"fold_constants", "known values are constants",
 constexpr Pass kSimplify = {"simplify", "no local algebraic rule applies", Simplify};
 constexpr Pass kCse = {"cse", "equal computations are one value", EliminateCommonSubexpressions};
 
-constexpr std::array<Pass, 17> kPasses = {{
+constexpr std::array<Pass, 18> kPasses = {{
     kFoldConstants,
     kSimplify,
     kCse,
@@ -36,6 +37,7 @@ constexpr std::array<Pass, 17> kPasses = {{
     {"fold_scale", "per-channel factors are part of the weights", FoldScale},
     {"canonicalize_matmul", "products with one matrix have rank 2", CanonicalizeMatMul},
     kCse,
+    {"swap_rows", "rows of attention's products are not swapped", SwapRowsLater},
     {"narrow", "elements that are never read are not computed", Narrow},
     {"merge_siblings", "one value is multiplied by one matrix", MergeSiblings},
     {"spell_out", "products that have no kernel are sums", SpellOutProducts},

@@ -139,6 +139,17 @@ TEST(AttentionExportsTest, ABlockOfLlamaIsTenKernels) {
   EXPECT_EQ(executions - kTableAndLastNorm, 10);
 }
 
+// torch.nn.MultiheadAttention swaps batch and tokens; no kernel does.
+TEST(AttentionExportsTest, BatchesOfMultiheadAttentionAreNotCopied) {
+  for (const char* name : {"mha_00p.dynamo", "mha_11.dynamo", "decoder.dynamo"}) {
+    const Result<graph::Program> program = CompileFront(Folder() + "/" + name + ".onnx", {}, {});
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    for (const graph::Task& task : program->tasks) {
+      EXPECT_EQ(task.workload.graph().ToText().find("copy("), std::string::npos) << name;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Exports, AttentionExports, ::testing::ValuesIn(Exports()));
 
 TEST(AttentionExportsTest, EveryFileIsExpected) {
