@@ -39,7 +39,7 @@ constexpr AttrInfo kArgAttrs[] = {{"axis", kInt},
                                   {"select_last", kInt, kNumber, 0}};
 constexpr AttrInfo kAxisAttrs[] = {{"axis", kInt}};
 constexpr AttrInfo kLayerNormAttrs[] = {
-    {"axis", kInt}, {"epsilon", kFloat, kNumber, 1e-5}, {"kind", kWord, kOptional, 0, "rms"}};
+    {"axis", kInt}, {"epsilon", kFloat, kNumber, 1e-5}, {"kind", kWord, kOptional, 0, "rms l2"}};
 constexpr AttrInfo kTransposeAttrs[] = {{"perm", kInts}};
 constexpr AttrInfo kSliceAttrs[] = {{"starts", kInts}, {"steps", kInts, kOnes}};
 constexpr AttrInfo kPadAttrs[] = {{"mode", kWord, kFirstWord, 0, "constant reflect edge wrap"},

@@ -16,7 +16,8 @@
 //                   not negative) keepdims (int; 1)
 // arg               kind (max|min) axis (int) keepdims (int; 1) select_last (int; 0)
 // softmax log_softmax  axis (int, not negative, as every axis)
-// layer_norm        axis (int) epsilon (float; 1e-5) kind (rms: the mean counts as zero; optional)
+// layer_norm        axis (int) epsilon (float; 1e-5) kind (optional; rms: the mean counts as zero;
+//                   l2: rows over the larger of epsilon and their length)
 // transpose         perm (ints)
 // slice             starts (ints, in range) steps (ints; ones; negative walks down)
 // concat            axis (int)

@@ -46,15 +46,16 @@ RandomWorkload RandomLayerNorm(Rng& rng) {
   const std::string type = DenseType(t, dims);
   const uint64_t kind = rng.Below(3);
   const std::string parameters = kind == 0 ? "" : kind == 1 ? ", %2" : ", %2, %3";
-  const bool centered = Chance(rng, 60);
-  std::string text = WorkloadText(
-      "  %0 = input() : " + RandomType(rng, t, dims) + "\n  %1 = input() : " +
-          RandomType(rng, t, dims) + "\n  %2 = weight() : " + DenseType(t, scale) +
-          "\n  %3 = weight() : " + DenseType(t, scale) +
-          "\n  %4 = add(%0, %1) : " + RandomType(rng, t, dims) + "\n  %5 = layer_norm(%4" +
-          parameters + ") {axis=" + std::to_string(axis) + ",epsilon=0.01" +
-          (centered ? "" : ",kind=rms") + "} : " + RandomType(rng, t, dims) + "\n",
-      Chance(rng, 50) ? "%5" : "%5, %4");
+  const uint64_t centered = rng.Below(100);
+  const std::string norm = centered < 60 ? "" : centered < 85 ? ",kind=rms" : ",kind=l2";
+  std::string text =
+      WorkloadText("  %0 = input() : " + RandomType(rng, t, dims) + "\n  %1 = input() : " +
+                       RandomType(rng, t, dims) + "\n  %2 = weight() : " + DenseType(t, scale) +
+                       "\n  %3 = weight() : " + DenseType(t, scale) +
+                       "\n  %4 = add(%0, %1) : " + RandomType(rng, t, dims) +
+                       "\n  %5 = layer_norm(%4" + parameters + ") {axis=" + std::to_string(axis) +
+                       ",epsilon=0.01" + norm + "} : " + RandomType(rng, t, dims) + "\n",
+                   Chance(rng, 50) ? "%5" : "%5, %4");
   return {std::move(text)};
 }
 

@@ -196,6 +196,8 @@ void CumulativeSum(const Value& node, const Lines& lines, std::vector<T>& x) {
   });
 }
 
+bool OfLength(const Value& node) { return node.Has("kind") && node.Word("kind") == "l2"; }
+
 TensorDataRef LayerNorm(const Value& node, Operands operands) {
   std::vector<double> x = ReadDoubles(*operands[0]);
   const auto axis = static_cast<size_t>(node.Int("axis"));
@@ -222,8 +224,11 @@ TensorDataRef LayerNorm(const Value& node, Operands operands) {
     for (size_t i = 0; i < size && !node.Has("kind"); ++i) mean += x[row + i];
     mean /= static_cast<double>(size);
     for (size_t i = 0; i < size; ++i) variance += (x[row + i] - mean) * (x[row + i] - mean);
-    const double factor =
-        1 / std::sqrt(variance / static_cast<double>(size) + node.Float("epsilon"));
+    const double epsilon = node.Float("epsilon");
+    const double deviation = OfLength(node)
+                                 ? std::max(std::sqrt(variance), epsilon)
+                                 : std::sqrt(variance / static_cast<double>(size) + epsilon);
+    const double factor = 1 / deviation;
     for (size_t i = 0; i < size; ++i) {
       x[row + i] = (x[row + i] - mean) * factor * affine[0][i] + affine[1][i];
     }

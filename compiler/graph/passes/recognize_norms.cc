@@ -1,5 +1,7 @@
 #include "compiler/graph/passes/recognize_norms.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "compiler/graph/passes/rewrite.h"
@@ -106,6 +108,82 @@ Replacement RmsNorm(Graph& graph, const Value& node) {
   return AddNode(graph, std::move(norm));
 }
 
+// Through what keeps or brings back dimensions of size one.
+ValueId Unshaped(const Graph& graph, ValueId id) {
+  while (IsOp(graph, id, Op::kReshape)) id = OperandOf(graph, id, 0);
+  return id;
+}
+
+// The bound of max(value, bound), which is not negative, and the value in place of `id`; zero if
+// there is none.
+double TakeBound(const Graph& graph, ValueId& id) {
+  id = Unshaped(graph, id);
+  if (!IsScalarOp(graph, id, ScalarOp::kMax)) return 0;
+  const std::optional<double> bound = SplatOf(graph, OperandOf(graph, id, 1));
+  if (!bound || !(*bound >= 0)) return 0;
+  id = Unshaped(graph, OperandOf(graph, id, 0));
+  return *bound;
+}
+
+// The axes of the squares of `x` that `id` sums up.
+std::optional<std::vector<int64_t>> SumOfSquares(const Graph& graph, ValueId id, ValueId x) {
+  if (!IsOp(graph, id, Op::kReduce)) return std::nullopt;
+  const Value& reduce = graph[id];
+  ValueId squared = reduce.operands[0];
+  if (reduce.Word("kind") == "sum" && IsScalarOp(graph, squared, ScalarOp::kMul) &&
+      OperandOf(graph, squared, 0) == OperandOf(graph, squared, 1)) {
+    squared = OperandOf(graph, squared, 0);
+  } else if (reduce.Word("kind") != "sum_square") {
+    return std::nullopt;
+  }
+  if (squared != x) return std::nullopt;
+  return reduce.Ints("axes");
+}
+
+// The axes along which `id` is the length of `x`, no less than `least`, of which the root (l2, or
+// sqrt of squares) is taken, or with `is_square` that of a square.
+std::optional<std::vector<int64_t>> LengthOf(const Graph& graph, ValueId id, ValueId x,
+                                             bool is_square, double& least) {
+  if (!is_square) {
+    least = TakeBound(graph, id);
+    if (IsOp(graph, id, Op::kReduce) && graph[id].Word("kind") == "l2" &&
+        OperandOf(graph, id, 0) == x) {
+      return graph[id].Ints("axes");
+    }
+    if (!IsScalarOp(graph, id, ScalarOp::kSqrt)) return std::nullopt;
+    id = OperandOf(graph, id, 0);
+  }
+  least = std::max(least, std::sqrt(TakeBound(graph, id)));
+  return SumOfSquares(graph, id, x);
+}
+
+// x over its length, which is no less than a number: x / max(l2(x), c), x * rsqrt(max(sum(x * x),
+// c)).
+Replacement UnitLength(Graph& graph, const Value& node) {
+  if (node.op != Op::kPointwise) return std::nullopt;
+  const bool divides = node.scalar == ScalarOp::kDiv;
+  if (!divides && node.scalar != ScalarOp::kMul) return std::nullopt;
+  for (size_t i = 0; i < (divides ? 1 : 2); ++i) {
+    const ValueId x = node.operands[i], factor = node.operands[1 - i];
+    if (!divides && !IsScalarOp(graph, factor, ScalarOp::kRsqrt)) continue;
+    double least = 0;
+    const auto axes =
+        LengthOf(graph, divides ? factor : OperandOf(graph, factor, 0), x, !divides, least);
+    if (!axes || graph[x].type.dims != node.type.dims) continue;
+    if (graph[factor].type.dims != Kept(node.type.dims, *axes)) continue;
+    const std::optional<int64_t> axis = TrailingFrom(*axes, node.type.rank());
+    if (!axis) continue;
+    Value norm;
+    norm.op = Op::kLayerNorm;
+    norm.operands = {x, kNoValue, kNoValue};
+    norm.attrs["axis"] = *axis;
+    norm.attrs["epsilon"] = least;
+    norm.attrs["kind"] = std::string("l2");
+    return AddNode(graph, std::move(norm));
+  }
+  return std::nullopt;
+}
+
 Replacement LayerNormCore(Graph& graph, const Value& node) {
   ValueId centered = kNoValue;
   const std::optional<Deviation> deviation = NormalizedBy(graph, node, centered);
@@ -183,6 +261,7 @@ ValueId VisitNorm(Rewriter& rewriter, const Value& node) {
   Graph& graph = rewriter.out();
   if (const Replacement id = LayerNormCore(graph, node)) return *id;
   if (const Replacement id = RmsNorm(graph, node)) return *id;
+  if (const Replacement id = UnitLength(graph, node)) return *id;
   if (const Replacement id = LayerNormAffine(rewriter, node)) return *id;
   if (const Replacement id = Softmax(graph, node)) return *id;
   if (const Replacement id = LogSoftmax(rewriter, node)) return *id;

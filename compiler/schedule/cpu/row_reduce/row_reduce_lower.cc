@@ -129,9 +129,13 @@ void SumSquares(RowWalk& walk) {
 void FactorOfSquares(RowWalk& walk) {
   const double count = walk.frame.Count();
   walk.results.Update(walk.results.second(), [&](ExprRef s) {
+    const ExprRef epsilon = walk.frame.Number(walk.frame.node.Float("epsilon"));
+    if (!IsCentered(walk) && walk.frame.node.Word("kind") == "l2") {
+      const ExprRef length = Do(ScalarOp::kMax, Do(ScalarOp::kSqrt, std::move(s)), epsilon);
+      return Do(ScalarOp::kDiv, walk.frame.Number(1), length);
+    }
     const ExprRef variance = Do(ScalarOp::kMul, std::move(s), walk.frame.Number(1 / count));
-    const ExprRef shifted =
-        Do(ScalarOp::kAdd, variance, walk.frame.Number(walk.frame.node.Float("epsilon")));
+    const ExprRef shifted = Do(ScalarOp::kAdd, variance, epsilon);
     return Do(ScalarOp::kDiv, walk.frame.Number(1), Do(ScalarOp::kSqrt, shifted));
   });
 }

@@ -168,8 +168,8 @@ class RowEmitter {
     return static_cast<double>(problem_.Reduced() * (problem_.inner ? problem_.Columns() : 1));
   }
 
-  // Sums of squares of what is left of the mean. A norm of kind rms has none: its mean counts as
-  // zero.
+  // Sums of squares of what is left of the mean. A norm of kind rms or l2 has none: its mean counts
+  // as zero.
   void Squares(bool centered) {
     if (!centered) {
       Accumulate(ScalarOp::kAdd, second_, [&](const RowVisit& v) {
@@ -192,8 +192,13 @@ class RowEmitter {
     const bool centered = !node_.Has("kind");
     Squares(centered);
     Update(second_, [&](ExprRef s, int lanes) {
+      const ExprRef epsilon = Number(node_.Float("epsilon"), lanes);
+      if (!centered && node_.Word("kind") == "l2") {
+        const ExprRef length = Do(ScalarOp::kMax, Do(ScalarOp::kSqrt, s), epsilon);
+        return Do(ScalarOp::kDiv, Number(1, lanes), length);
+      }
       const ExprRef variance = Do(ScalarOp::kMul, s, Number(1 / count, lanes));
-      const ExprRef shifted = Do(ScalarOp::kAdd, variance, Number(node_.Float("epsilon"), lanes));
+      const ExprRef shifted = Do(ScalarOp::kAdd, variance, epsilon);
       return Do(ScalarOp::kDiv, Number(1, lanes), Do(ScalarOp::kSqrt, shifted));
     });
     sweep_.ForVectorsInside([&](const RowVisit& v) {

@@ -42,6 +42,43 @@ TEST(RecognizeNorms, RootMeanSquareWithScale) {
         "%2 = layer_norm(%0, %1, _) {axis=1, epsilon=0.001, kind=rms} : f32[3,4] return %2");
 }
 
+TEST(RecognizeNorms, UnitLengthInEachForm) {
+  const std::string x = "%0 = input() : f32[3,4] %1 = constant() {value=0.25} : f32[] ";
+  const std::string norm = "%0 = input() : f32[3,4] %1 = layer_norm(%0, _, _) {axis=1, epsilon=";
+  for (const auto& [body, least] :
+       {std::pair{"%2 = reduce(%0) {axes=[1], kind=l2} : f32[3,1] %3 = max(%2, %1) : f32[3,1] "
+                  "%4 = div(%0, %3) : f32[3,4] return %4",
+                  "0.25"},
+        std::pair{"%2 = reduce(%0) {axes=[1], keepdims=0, kind=l2} : f32[3] "
+                  "%3 = max(%2, %1) : f32[3] %4 = reshape(%3) : f32[3,1] "
+                  "%5 = div(%0, %4) : f32[3,4] return %5",
+                  "0.25"},
+        std::pair{"%2 = mul(%0, %0) : f32[3,4] %3 = reduce(%2) {axes=[1], kind=sum} : f32[3,1] "
+                  "%4 = sqrt(%3) : f32[3,1] %5 = div(%0, %4) : f32[3,4] return %5",
+                  "0.0"},
+        std::pair{"%2 = reduce(%0) {axes=[1], kind=sum_square} : f32[3,1] "
+                  "%3 = max(%2, %1) : f32[3,1] %4 = rsqrt(%3) : f32[3,1] "
+                  "%5 = mul(%0, %4) : f32[3,4] return %5",
+                  "0.5"}}) {
+    Check(RecognizeNorms, x + body, norm + least + ", kind=l2} : f32[3,4] return %1");
+  }
+}
+
+TEST(RecognizeNorms, LeavesLengthsOfOthersAndOtherBounds) {
+  const std::string x =
+      "%0 = input() : f32[4,4] %1 = input() : f32[4,4] %2 = constant() {value=0.25} : f32[] ";
+  for (const char* body :
+       {"%3 = reduce(%1) {axes=[1], kind=l2} : f32[4,1] %4 = div(%0, %3) : f32[4,4] return %4",
+        "%3 = reduce(%0) {axes=[0], kind=l2} : f32[1,4] %4 = div(%0, %3) : f32[4,4] return %4",
+        "%3 = reduce(%0) {axes=[1], keepdims=0, kind=l2} : f32[4] "
+        "%4 = div(%0, %3) : f32[4,4] return %4",
+        "%3 = reduce(%0) {axes=[1], kind=l1} : f32[4,1] %4 = div(%0, %3) : f32[4,4] return %4",
+        "%3 = reduce(%0) {axes=[1], kind=l2} : f32[4,1] %4 = add(%3, %2) : f32[4,1] "
+        "%5 = div(%0, %4) : f32[4,4] return %5"}) {
+    Check(RecognizeNorms, x + body, x + body);
+  }
+}
+
 TEST(RecognizeNorms, LeavesInstanceNorm) {
   const char* body =
       "%0 = input() : f32[3,4] %1 = constant() {value=0.001} : f32[] "
