@@ -94,12 +94,49 @@ Replacement SinkBelowLayerNorm(Graph& graph, const Value& node) {
   return Reshape(graph, graph.Add(std::move(lowered)), node.type.dims);
 }
 
-// Of rank 2 wherever it stands, so that equal normalisations are one workload.
+// Strides of a value that is a view of a dense one.
+Dims StridesOf(const Graph& graph, ValueId id) {
+  const Value& node = graph[id];
+  const bool is_reshape = node.op == Op::kReshape;
+  if (!is_reshape && node.op != Op::kTranspose && node.op != Op::kSlice) {
+    return node.type.EffectiveStrides();
+  }
+  const Dims& from = graph[node.operands[0]].type.dims;
+  const Dims strides = StridesOf(graph, node.operands[0]);
+  Dims result(node.type.dims.size(), 0);
+  size_t next = 0;  // of the dimensions of a reshape's operand
+  for (size_t d = 0; d < result.size(); ++d) {
+    if (node.op == Op::kTranspose) result[d] = strides[static_cast<size_t>(node.Ints("perm")[d])];
+    if (node.op == Op::kSlice) result[d] = strides[d] * node.Ints("steps")[d];
+    if (!is_reshape || node.type.dims[d] == 1) continue;
+    while (next < from.size() && from[next] == 1) ++next;
+    // It does more than to add and drop ones.
+    if (next == from.size() || from[next] != node.type.dims[d]) return node.type.EffectiveStrides();
+    result[d] = strides[next++];
+  }
+  return result;
+}
+
+// Rows that lie one after the other, or far apart by the same distance.
+bool HasEvenRows(const Graph& graph, ValueId id) {
+  const Dims& dims = graph[id].type.dims;
+  const Dims strides = StridesOf(graph, id);
+  std::optional<int64_t> outer;
+  for (size_t d = dims.size() - 1; d-- > 0;) {
+    if (dims[d] == 1) continue;
+    if (outer && strides[d] != *outer) return false;
+    outer = strides[d] * dims[d];
+  }
+  return true;
+}
+
+// Of rank 2 wherever it stands, so that equal normalisations are one workload; but parts of packed
+// projections, and heads that changed places with tokens, would have to be copied for that.
 Replacement FlattenLayerNorm(Graph& graph, const Value& node) {
   const int rank = node.type.rank();
   if (node.op != Op::kLayerNorm || rank < 3 || node.Int("axis") != rank - 1) return std::nullopt;
   const int64_t width = node.type.dims.back();
-  if (width == 0) return std::nullopt;
+  if (width == 0 || !HasEvenRows(graph, node.operands[0])) return std::nullopt;
   Value flat = node;
   flat.type.dims = {node.type.NumElements() / width, width};
   flat.operands[0] = Reshape(graph, node.operands[0], flat.type.dims);

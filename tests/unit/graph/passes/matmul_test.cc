@@ -61,6 +61,29 @@ TEST(CanonicalizeMatMul, FlattensLayerNorms) {
   Check(CanonicalizeMatMul, whole, whole);
 }
 
+TEST(CanonicalizeMatMul, LeavesNormsOfHeadsInPackedProjections) {
+  const char* queries =
+      "%0 = input() : f32[2,5,3,2,4] %1 = transpose(%0) {perm=[2,0,3,1,4]} : f32[3,2,2,5,4] "
+      "%2 = slice(%1) {starts=[1,0,0,0,0]} : f32[1,2,2,5,4] %3 = reshape(%2) : f32[2,2,5,4] "
+      "%4 = layer_norm(%3) {axis=3} : f32[2,2,5,4] return %4";
+  Check(CanonicalizeMatMul, queries, queries);
+}
+
+TEST(CanonicalizeMatMul, FlattensNormsOfRowsThatAreEvenlySpaced) {
+  Check(CanonicalizeMatMul,
+        "%0 = input() : f32[2,3,8] %1 = slice(%0) {starts=[0,0,4]} : f32[2,3,4] "
+        "%2 = layer_norm(%1) {axis=2} : f32[2,3,4] return %2",
+        "%0 = input() : f32[2,3,8] %1 = slice(%0) {starts=[0,0,4]} : f32[2,3,4] "
+        "%2 = reshape(%1) : f32[6,4] %3 = layer_norm(%2) {axis=1} : f32[6,4] "
+        "%4 = reshape(%3) : f32[2,3,4] return %4");
+  Check(CanonicalizeMatMul,
+        "%0 = input() : f32[2,3,4] %1 = slice(%0) {starts=[0,2,0]} : f32[2,1,4] "
+        "%2 = layer_norm(%1) {axis=2} : f32[2,1,4] return %2",
+        "%0 = input() : f32[2,3,4] %1 = slice(%0) {starts=[0,2,0]} : f32[2,1,4] "
+        "%2 = reshape(%1) : f32[2,4] %3 = layer_norm(%2) {axis=1} : f32[2,4] "
+        "%4 = reshape(%3) : f32[2,1,4] return %4");
+}
+
 TEST(CanonicalizeMatMul, SinksBelowPointwiseOfOneElement) {
   Check(CanonicalizeMatMul,
         "%0 = input() : f32[1] %1 = reshape(%0) : f32[1,1] %2 = abs(%1) : f32[1,1] return %2",
