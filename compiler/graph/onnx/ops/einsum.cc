@@ -94,10 +94,17 @@ Term Join(OpContext& c, Term left, Term right, const std::string& needed) {
   const Dims row_dims = SizesOf(b, left, rows);
   const Dims column_dims = SizesOf(b, right, columns);
   const int64_t inner = Product(SizesOf(b, left, summed));
-  const ValueId x = b.Reshape(Permute(b, left, batch + rows + summed),
-                              {Product(batch_dims), Product(row_dims), inner});
-  const ValueId y = b.Reshape(Permute(b, right, batch + summed + columns),
-                              {Product(batch_dims), inner, Product(column_dims)});
+  // Labels of the batch stay dimensions: joined, batches and heads of attention could not be read
+  // as views of what they are parts of.
+  const auto matrices = [&](int64_t m, int64_t n) {
+    Dims dims = batch_dims;
+    dims.insert(dims.end(), {m, n});
+    return dims;
+  };
+  const ValueId x =
+      b.Reshape(Permute(b, left, batch + rows + summed), matrices(Product(row_dims), inner));
+  const ValueId y =
+      b.Reshape(Permute(b, right, batch + summed + columns), matrices(inner, Product(column_dims)));
   Dims dims = batch_dims;
   dims.insert(dims.end(), row_dims.begin(), row_dims.end());
   dims.insert(dims.end(), column_dims.begin(), column_dims.end());

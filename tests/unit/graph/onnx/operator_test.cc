@@ -156,6 +156,17 @@ TEST(Einsum, JoinsByMatrixProducts) {
               ElementsAre(3, 7));
 }
 
+TEST(Einsum, KeepsBatchesAndHeadsApart) {
+  wire::GraphParts parts;
+  parts.nodes = {Node("Einsum", {"q", "k"}, {"y"}, wire::TextAttr("equation", "bhid,bhjd->bhij"))};
+  parts.inputs = {wire::FloatValue("q", {2, 3, 5, 4}), wire::FloatValue("k", {2, 3, 6, 4})};
+  parts.outputs = {wire::FloatValue("y", {})};
+  const Result<Graph> graph = ImportBytes(wire::Model(parts));
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_THAT(graph->ToText(), HasSubstr("matmul(%0, %2) : f32[2,3,5,6]"));
+  EXPECT_THAT(graph->ToText(), testing::Not(HasSubstr("reshape")));
+}
+
 TEST(Gemm, ScalesTransposesAndAdds) {
   const std::string attributes =
       wire::FloatAttr("alpha", 2) + wire::FloatAttr("beta", 3) + wire::IntAttr("transB", 1);
