@@ -47,6 +47,55 @@ TEST(RecognizeRotary, TurnsTheFirstElementsAlone) {
   EXPECT_LT(Difference(*from, graph, 7), 1e-7);
 }
 
+// The pairs of neighbours (a, b) of %0, from a token on, are (-b, a) in %10.
+std::string Pairs(const std::string& first_token, const std::string& tokens) {
+  const std::string part = " : f32[2," + tokens + ",2] ";
+  const std::string column = " : f32[2," + tokens + ",2,1] ";
+  const std::string whole = " : f32[2," + tokens + ",4] ";
+  return "%4 = slice(%0) {starts=[0," + first_token + ",1], steps=[1,1,2]}" + part +
+         "%5 = neg(%4)" + part + "%6 = slice(%0) {starts=[0," + first_token +
+         ",0], steps=[1,1,2]}" + part + "%7 = reshape(%5)" + column + "%8 = reshape(%6)" + column +
+         "%9 = concat(%7, %8) {axis=3} : f32[2," + tokens + ",2,2] %10 = reshape(%9)" + whole +
+         "%11 = mul(%3, %1)" + whole + "%12 = mul(%10, %2)" + whole + "%13 = add(%11, %12)" + whole;
+}
+
+TEST(RecognizeRotary, TurnsPairsOfNeighbours) {
+  Check(RecognizeRotary,
+        "%0 = input() : f32[2,3,4] %1 = input() : f32[3,4] %2 = input() : f32[3,4] "
+        "%3 = slice(%0) {starts=[0,0,0]} : f32[2,3,4] " +
+            Pairs("0", "3") + "return %13",
+        "%0 = input() : f32[2,3,4] %1 = input() : f32[3,4] %2 = input() : f32[3,4] "
+        "%3 = slice(%0) {starts=[0,0,0]} : f32[2,3,4] %4 = reshape(%3) : f32[2,3,2,2] "
+        "%5 = slice(%4) {starts=[0,0,0,1], steps=[1,1,1,-1]} : f32[2,3,2,2] "
+        "%6 = constant() {values=[-1.0,1.0]} : f32[2] %7 = reshape(%2) : f32[3,2,2] "
+        "%8 = mul(%7, %6) : f32[3,2,2] %9 = reshape(%1) : f32[3,2,2] "
+        "%10 = mul(%4, %9) : f32[2,3,2,2] %11 = mul(%5, %8) : f32[2,3,2,2] "
+        "%12 = add(%10, %11) : f32[2,3,2,2] %13 = reshape(%12) : f32[2,3,4] return %13");
+}
+
+TEST(RecognizeRotary, ClassTokensTurnByNothing) {
+  const std::string before =
+      "%0 = input() : f32[2,3,4] %1 = constant() {values=[0.5,0.5,0.25,0.25,0.0,1.0,0.75,-1.0]} : "
+      "f32[2,4] %2 = constant() {values=[0.1,0.2,0.3,0.4,-0.5,0.6,0.7,-0.8]} : f32[2,4] "
+      "%3 = slice(%0) {starts=[0,1,0]} : f32[2,2,4] " +
+      Pairs("1", "2") + "%14 = slice(%0) {starts=[0,0,0]} : f32[2,1,4] ";
+  const Result<Graph> from = Graph::Parse(
+      "graph v1 { " + before + "%15 = concat(%14, %13) {axis=1} : f32[2,3,4] return %15 }");
+  ASSERT_TRUE(from.ok()) << from.status().message();
+  Graph graph = *from;
+  const Result<bool> changed = RecognizeRotary(graph);
+  ASSERT_TRUE(changed.ok() && *changed);
+  EXPECT_EQ(graph.ToText().find("concat"), std::string::npos) << graph.ToText();
+  EXPECT_LT(Difference(*from, graph, 7), 1e-7);
+  // Tokens behind the others have no place in front.
+  Graph behind = *Graph::Parse("graph v1 { " + before +
+                               "%15 = concat(%13, %14) {axis=1} : f32[2,3,4] return %15 }");
+  const Graph unchanged = behind;
+  ASSERT_TRUE(RecognizeRotary(behind).ok());
+  EXPECT_NE(behind.ToText().find("concat"), std::string::npos);
+  EXPECT_LT(Difference(unchanged, behind, 7), 1e-7);
+}
+
 TEST(RecognizeRotary, LeavesOtherJoinedHalves) {
   for (const char* body : {// not negated
                            "%0 = input() : f32[2,4] %1 = input() : f32[2,4] "
