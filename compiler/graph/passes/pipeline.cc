@@ -8,6 +8,7 @@
 #include "compiler/graph/passes/dce.h"
 #include "compiler/graph/passes/fold_constants.h"
 #include "compiler/graph/passes/fold_scale.h"
+#include "compiler/graph/passes/gather_rows.h"
 #include "compiler/graph/passes/merge_siblings.h"
 #include "compiler/graph/passes/narrow.h"
 #include "compiler/graph/passes/recognize_attention.h"
@@ -40,6 +41,7 @@ constexpr std::array<Pass, 18> kPasses = {{
     {"swap_rows", "rows of attention's products are not swapped", SwapRowsLater},
     {"narrow", "elements that are never read are not computed", Narrow},
     {"merge_siblings", "one value is multiplied by one matrix", MergeSiblings},
+    {"gather_rows", "rows are moved once", GatherRows},
     {"spell_out", "products that have no kernel are sums", SpellOutProducts},
     kFoldConstants,
     kSimplify,
