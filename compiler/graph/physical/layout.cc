@@ -80,6 +80,8 @@ class LayoutSearch {
       }
     };
     if (rank >= 3) add(ChannelsLastOrder(rank));
+    // The heads of a token together: as channels, if the reader is a convolution.
+    if (node.op == Op::kAttention && rank == 4) add({0, 2, 1, 3});
     for (ValueId operand : node.operands) {
       if (operand != kNoValue && graph_[operand].type.rank() == rank) {
         if (!orders_[static_cast<size_t>(operand)].empty()) {

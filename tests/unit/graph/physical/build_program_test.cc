@@ -206,6 +206,23 @@ TEST(BuildProgram, AttentionReadsAndWritesViews) {
             32 * 4);
 }
 
+TEST(BuildProgram, ConvolutionReadsTheHeadsOfAttentionAsChannels) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[2,4,6,8]\n"
+      "  %1 = input() : f32[16,32,1,1]\n"
+      "  %2 = attention(%0, %0, %0) {scale=0.5} : f32[2,4,6,8]\n"
+      "  %3 = transpose(%2) {perm=[0,1,3,2]} : f32[2,4,8,6]\n"
+      "  %4 = reshape(%3) : f32[2,32,2,3]\n"
+      "  %5 = conv(%4, %1) : f32[2,16,2,3]\n"
+      "  %6 = reduce(%5) {axes=[2,3], kind=mean} : f32[2,16,1,1]\n"
+      "  return %6\n"
+      "}\n");
+  EXPECT_EQ(StepsOf(program), "attention; conv; reduce");
+  const Workload& attention = program.tasks[0].workload;
+  EXPECT_EQ(attention.graph()[attention.outputs()[0]].type.strides, (Dims{192, 8, 32, 1}));
+}
+
 TEST(BuildProgram, ReshapeMovesBelowAnActivation) {
   const Program program = ProgramOf(
       "graph v1 {\n"
