@@ -104,11 +104,17 @@ class Sinker {
     const Value& view = to_[operand];
     if (view.op != Op::kReshape && view.op != Op::kTranspose) return false;
     if (view.type.dims != node.type.dims) return false;
-    const Value& source = to_[SourceOf(operand)];
+    const ValueId below = SourceOf(operand);
+    // Images are the transposed pixels of a product: both views move, one after the other.
+    const bool two = view.op == Op::kTranspose && to_[below].op == Op::kReshape;
+    const Value& source = to_[two ? SourceOf(below) : below];
     if (IsSource(source) || IsView(source)) return false;
     return std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId other) {
       if (other == operand) return true;
-      return ComesBefore(other, operand) && InverseDims(view, to_[other].type.dims).has_value();
+      if (!ComesBefore(other, operand)) return false;
+      const std::optional<Dims> dims = InverseDims(view, to_[other].type.dims);
+      if (!two || !dims) return dims.has_value();
+      return ComesBefore(other, below) && InverseDims(to_[below], *dims).has_value();
     });
   }
 

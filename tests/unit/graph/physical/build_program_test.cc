@@ -223,6 +223,27 @@ TEST(BuildProgram, ConvolutionReadsTheHeadsOfAttentionAsChannels) {
   EXPECT_EQ(attention.graph()[attention.outputs()[0]].type.strides, (Dims{192, 8, 32, 1}));
 }
 
+TEST(BuildProgram, ProductOfPixelsScalesAndAddsToTheImage) {
+  const Program program = ProgramOf(
+      "graph v1 {\n"
+      "  %0 = input() : f32[2,8,3,4]\n"
+      "  %1 = input() : f32[8,8,1,1]\n"
+      "  %2 = conv(%0, %1) : f32[2,8,3,4]\n"
+      "  %3 = transpose(%2) {perm=[0,2,3,1]} : f32[2,3,4,8]\n"
+      "  %4 = reshape(%3) : f32[24,8]\n"
+      "  %5 = input() : f32[8,8]\n"
+      "  %6 = matmul(%4, %5) : f32[24,8]\n"
+      "  %7 = reshape(%6) : f32[2,3,4,8]\n"
+      "  %8 = transpose(%7) {perm=[0,3,1,2]} : f32[2,8,3,4]\n"
+      "  %9 = input() : f32[8,1,1]\n"
+      "  %10 = mul(%8, %9) : f32[2,8,3,4]\n"
+      "  %11 = add(%2, %10) : f32[2,8,3,4]\n"
+      "  %12 = reduce(%11) {axes=[2,3], kind=mean} : f32[2,8,1,1]\n"
+      "  return %12\n"
+      "}\n");
+  EXPECT_EQ(StepsOf(program), "conv; matmul mul add; reduce");
+}
+
 TEST(BuildProgram, ReshapeMovesBelowAnActivation) {
   const Program program = ProgramOf(
       "graph v1 {\n"
