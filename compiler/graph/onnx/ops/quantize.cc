@@ -29,8 +29,8 @@ bool IsQuantised(DType dtype) {
 
 }  // namespace
 
-ValueId Quantized(Builder& b, ValueId x, ValueId scale, ValueId zero, DType to) {
-  if (IsFloat(to)) return Converted(b, b.Over(x, scale), to);
+ValueId Quantized(Builder& b, ValueId x, ValueId scale, ValueId zero, DType to, bool saturates) {
+  if (IsFloat(to)) return Converted(b, b.Over(x, scale), to, {.saturates = saturates});
   const auto [low, high] = RangeOf(to);
   ValueId y = b.Apply(ScalarOp::kRound, {b.Over(x, scale)});
   if (zero != kNoValue) y = b.Plus(y, b.Cast(zero, b.DTypeOf(y)));
@@ -163,18 +163,35 @@ ValueId DecodedBlocks(OpContext& c, DType type) {
   return weights.ok() ? *weights : b.Fail(weights.status());
 }
 
+// The number of a type that a node names, or `otherwise`.
+DType NamedType(OpContext& c, DType otherwise) {
+  const int64_t named = c.Int("output_dtype", 0);
+  if (named == 0 || !c.ok()) return otherwise;
+  const Result<DType> asked = DTypeOf(static_cast<int32_t>(std::clamp<int64_t>(named, 0, 1000)));
+  if (asked.ok()) return *asked;
+  c.b.Fail(asked.status().WithPrefix("output_dtype"));
+  return otherwise;
+}
+
+// A zero point has the type of the quantised values. Constants of few bits may have forgotten the
+// type that the model gave them: they are of the wider one.
+void CheckZeroPoint(OpContext& c, ValueId x) {
+  const Builder& b = c.b;
+  if (!c.ok() || !c.Has(2)) return;
+  const DType values = StoredTypeOf(b, x), zero = StoredTypeOf(b, c.In(2));
+  if (values == zero || b.DTypeOf(x) == b.DTypeOf(c.In(2))) return;
+  c.Fail("the zero point is " + std::string(ToText(zero)) + ", the values are " +
+         std::string(ToText(values)) + ": they must have the same type");
+}
+
 void DequantizeLinear(OpContext& c) {
   Builder& b = c.b;
   const ValueId x = c.In(0);
   const ValueId scale = c.In(1);
-  const int64_t named = c.Int("output_dtype", 0);
-  DType type = b.DTypeOf(scale);
-  if (named != 0 && c.ok()) {
-    const Result<DType> asked = DTypeOf(static_cast<int32_t>(std::clamp<int64_t>(named, 0, 1000)));
-    if (!asked.ok()) return static_cast<void>(b.Fail(asked.status().WithPrefix("output_dtype")));
-    type = *asked;
-  }
+  if (c.ok() && !IsFloat(b.DTypeOf(scale))) return c.Fail("the scale must be of a float type");
+  const DType type = NamedType(c, b.DTypeOf(scale));
   if (c.ok() && !IsFloat(type)) return c.Fail("output_dtype must be a float type");
+  CheckZeroPoint(c, x);
   if (!c.ok()) return;
   ValueId decoded = PackedFloat8Blocks(c, type);
   if (decoded == kNoValue && c.ok()) decoded = DecodedBlocks(c, type);
@@ -191,16 +208,17 @@ void QuantizeLinear(OpContext& c) {
   const ValueId x = b.Cast(c.In(0), DType::kF32);
   const ValueId scale = b.Cast(c.In(1), DType::kF32);
   if (!c.ok()) return;
-  DType to = c.Has(2) ? StoredTypeOf(b, c.In(2)) : DType::kU8;
-  const int64_t named = c.Int("output_dtype", 0);
-  if (named != 0) {
-    const Result<DType> asked = DTypeOf(static_cast<int32_t>(std::clamp<int64_t>(named, 0, 1000)));
-    if (!asked.ok()) return static_cast<void>(b.Fail(asked.status().WithPrefix("output_dtype")));
-    to = *asked;
+  const DType of_zero = c.Has(2) ? StoredTypeOf(b, c.In(2)) : DType::kU8;
+  const DType to = NamedType(c, of_zero);
+  if (!c.ok()) return;
+  if (c.Has(2) && to != of_zero) {
+    return c.Fail("the zero point is " + std::string(ToText(of_zero)) + ", output_dtype is " +
+                  std::string(ToText(to)) + ": they must be the same type");
   }
   if (!IsQuantised(to)) return c.Unsupported("this type of quantised values");
   const ValueId zero = c.Has(2) ? AlongAxis(c, x, c.In(2)) : kNoValue;
-  c.Out(Quantized(b, x, AlongAxis(c, x, scale), zero, to));
+  const bool saturates = c.Flag("saturate", true);
+  c.Out(Quantized(b, x, AlongAxis(c, x, scale), zero, to, saturates));
 }
 
 void DynamicQuantizeLinear(OpContext& c) {

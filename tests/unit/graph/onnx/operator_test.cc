@@ -236,6 +236,10 @@ TEST(Operators, RefuseWhatTheStandardForbids) {
        "is too large"},
       {Node("MaxPool", {"x"}, {"y"}, wire::IntsAttr("kernel_shape", {2})), {}, "must have rank 3"},
       {Node("MatMul", {"x", "s"}, {"y"}), {FloatTensor("s", {3, 1}, {1, 1, 1})}, "differ"},
+      {Node("DequantizeLinear", {"x", "s"}, {"y"}), {IntTensor("s", {1})}, "the scale must be of"},
+      {Node("DequantizeLinear", {"x", "s", "s"}, {"y"}, wire::IntAttr("output_dtype", 3)),
+       {FloatTensor("s", {}, {1})},
+       "output_dtype must be a float type"},
   };
   for (const Refused& refused : cases) {
     SCOPED_TRACE(refused.message);

@@ -13,10 +13,16 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsNan;
 using wire::FloatTensor;
 using wire::Node;
 
+constexpr int32_t kNumberOfF32 = 1;
+constexpr int32_t kNumberOfU8 = 2;
+constexpr int32_t kNumberOfI8 = 3;
 constexpr int32_t kNumberOfU64 = 13;
+constexpr int32_t kNumberOfF8E4M3Fn = 17;
+constexpr int32_t kNumberOfF8E5M2 = 19;
 constexpr int32_t kNumberOfI4 = 22;
 
 // One node on operands of one type; the first result.
@@ -149,6 +155,47 @@ TEST(SmallTypes, ConstantsGiveTheirTypeToWhatIsQuantisedLikeThem) {
   EXPECT_THAT(EvaluateFirst(graph, {Floats({3}, {1, -20, 20})}), ElementsAre(3, -8, 7));
   ASSERT_TRUE(graph.ok());
   EXPECT_EQ((*graph)[graph->outputs()[0]].type.dtype, DType::kI4);
+}
+
+TEST(SmallTypes, OfZeroPointsAreThoseOfTheValues) {
+  const auto import = [](const std::string& node, int32_t type, int32_t type_of_zero) {
+    wire::GraphParts parts;
+    parts.nodes = {node};
+    parts.initializers = {FloatTensor("scale", {}, {0.5}),
+                          wire::Tensor("zero", type_of_zero, {}, std::string(1, '\0'))};
+    parts.inputs = {wire::ValueInfo("x", type, wire::Dim(3))};
+    parts.outputs = {wire::FloatValue("y", {})};
+    return ImportBytes(wire::Model(parts, 23)).status();
+  };
+  const std::string dequantize = Node("DequantizeLinear", {"x", "scale", "zero"}, {"y"});
+  const std::string quantize = Node("QuantizeLinear", {"x", "scale", "zero"}, {"y"},
+                                    wire::IntAttr("output_dtype", kNumberOfI8));
+  EXPECT_TRUE(import(dequantize, kNumberOfI4, kNumberOfI4).ok());
+  EXPECT_EQ(import(dequantize, kNumberOfF8E4M3Fn, kNumberOfU8),
+            InvalidArgument("node of 'y' (DequantizeLinear): the zero point is u8, the values are "
+                            "f8e4m3fn: they must have the same type"));
+  EXPECT_EQ(import(quantize, kNumberOfF32, kNumberOfU8),
+            InvalidArgument("node of 'y' (QuantizeLinear): the zero point is u8, output_dtype is "
+                            "i8: they must be the same type"));
+  EXPECT_TRUE(import(quantize, kNumberOfF32, kNumberOfI8).ok());
+}
+
+// Numbers beyond the range of e4m3 (448), and of e5m2.
+TEST(SmallTypes, SaturateWhereQuantisationSaysSo) {
+  const auto run = [](int64_t type, int64_t saturate) {
+    wire::GraphParts parts;
+    parts.nodes = {Node("QuantizeLinear", {"x", "scale"}, {"q"},
+                        wire::IntAttr("output_dtype", type) + wire::IntAttr("saturate", saturate)),
+                   Node("Cast", {"q"}, {"y"}, wire::IntAttr("to", kNumberOfF32))};
+    parts.initializers = {FloatTensor("scale", {}, {0.5})};
+    parts.inputs = {wire::FloatValue("x", {3})};
+    parts.outputs = {wire::FloatValue("y", {3})};
+    return EvaluateFirst(ImportBytes(wire::Model(parts, 23)), {Floats({3}, {1, -1000, 1e6})});
+  };
+  EXPECT_THAT(run(kNumberOfF8E4M3Fn, 1), ElementsAre(2, -448, 448));
+  EXPECT_THAT(run(kNumberOfF8E4M3Fn, 0), ElementsAre(2, IsNan(), IsNan()));
+  EXPECT_THAT(run(kNumberOfF8E5M2, 1), ElementsAre(2, -2048, 57344));
+  EXPECT_THAT(run(kNumberOfF8E5M2, 0), ElementsAre(2, -2048, INFINITY));
 }
 
 TEST(SmallTypes, AreNotComputedWith) {
