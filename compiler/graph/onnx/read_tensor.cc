@@ -18,8 +18,14 @@ Status ReadPair(std::string_view bytes, StringPair& pair) {
   });
 }
 
+// One more than there may be is kept: CheckRank refuses it when the name is known, which follows
+// the dimensions in a file.
 Status ReadDimensions(const WireReader& reader, TensorMessage& tensor) {
-  MLC_TRY(AppendInts(reader, tensor.dims, kMaxRank));
+  if (tensor.dims.size() > kMaxRank) return Status();
+  return AppendInts(reader, tensor.dims, kMaxRank);
+}
+
+Status CheckRank(const TensorMessage& tensor) {
   if (tensor.dims.size() <= kMaxRank) return Status();
   return InvalidArgument("tensor " + Quote(tensor.name) + " has more than " +
                          std::to_string(kMaxRank) + " dimensions");
@@ -93,10 +99,11 @@ Status ReadTensorField(const WireReader& reader, ReadBudget& budget, TensorMessa
 }  // namespace
 
 Status ReadTensor(std::string_view bytes, ReadBudget& budget, TensorMessage& tensor) {
-  return ForEachField(bytes, [&](const WireReader& reader) {
+  MLC_TRY(ForEachField(bytes, [&](const WireReader& reader) {
     NoteFilled(reader, tensor);
     return ReadTensorField(reader, budget, tensor);
-  });
+  }));
+  return CheckRank(tensor);
 }
 
 }  // namespace mlc::graph::onnx

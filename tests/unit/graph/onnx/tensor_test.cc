@@ -88,7 +88,7 @@ TEST(Tensors, RefuseDataThatDoesNotFitTheShape) {
             InvalidArgument("tensor 'w': element type 99 does not exist"));
   EXPECT_EQ(Read(wire::Tensor("w", 8, {1}, "1234")).status().code(), StatusCode::kUnimplemented);
   EXPECT_EQ(Read(wire::Tensor("w", 1, {1, 1, 1, 1, 1, 1, 1, 1, 1}, "1234")).status(),
-            InvalidArgument("tensor '' has more than 8 dimensions"));
+            InvalidArgument("tensor 'w' has more than 8 dimensions"));
 }
 
 TEST(Tensors, RefuseTwoDataFields) {
