@@ -47,7 +47,9 @@ class Seconds(unittest.TestCase):
             path.chmod(0o755)
         args = argparse.Namespace(bin=self.folder.name, work=self.folder.name, compile_limit=60, rounds=2, seconds=0.1, steps=[1, 1, 1],
                                   kinds=["max-autotune"])
-        self.subject = program.Subject(cases.parse("resnet50:1:fp16"), places.Place("cuda", "0", frozenset({0})), args)
+        self.saved = []
+        self.subject = program.Subject(cases.parse("resnet50:1:fp16"), places.Place("cuda", "0", frozenset({0})), args,
+                                       save=lambda: self.saved.append(len(self.subject.facts["steps"])))
         pathlib.Path(self.subject.folder, "library").mkdir(parents=True)
 
     def run_against(self, ms):
@@ -74,6 +76,32 @@ class Seconds(unittest.TestCase):
         self.assertNotIn("seconds_to", facts)
         self.assertFalse(facts["reached"])
         self.assertTrue(program.row(self.subject).endswith("| 3.000 | - |"))
+
+    def test_every_step_is_saved(self):
+        self.run_against(5.5)
+        self.assertEqual(self.saved, [1, 1, 2, 2, 3, 3])
+
+    def test_no_tuning_begins_that_would_end_too_late(self):
+        self.subject.clock = program.Clock(program.AFTER_TUNING_S)
+        facts = self.run_against(1)
+        self.assertEqual(len(facts["steps"]), 1)
+        self.assertFalse(facts["reached"])
+
+    def test_a_clock_leaves_a_reserve(self):
+        clock = program.Clock(100)
+        self.assertTrue(39 < clock.left(400, reserve=60) <= 40)
+        self.assertEqual(clock.left(10), 10)
+        self.assertEqual(clock.left(10, reserve=200), 1)
+        self.assertTrue(clock.has(90) and not clock.has(110))
+        self.assertEqual(program.Clock().left(400, reserve=60), 400)
+
+    def test_a_step_that_fails_is_a_fact(self):
+        def fail():
+            raise program.Failed("no such network")
+
+        program.attempt(self.subject, fail)
+        self.assertEqual(self.subject.facts["error"], "no such network")
+        self.assertEqual(self.saved, [0])
 
     def test_without_a_peer_there_is_no_figure(self):
         self.subject.compile(0.0)
