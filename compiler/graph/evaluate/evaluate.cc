@@ -1,6 +1,9 @@
 #include "compiler/graph/evaluate/evaluate.h"
 
+#include <algorithm>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #include "base/text.h"
 #include "compiler/graph/evaluate/evaluate_internal.h"
@@ -24,6 +27,19 @@ int64_t CountOf(std::span<const int64_t> dims) {
   int64_t count = 1;
   for (const int64_t dim : dims) count *= dim;
   return count;
+}
+
+void OnThreads(int threads, int64_t most, const std::function<void()>& work) {
+  const int64_t wanted =
+      std::min<int64_t>(threads > 0 ? threads : std::thread::hardware_concurrency(), most);
+  std::vector<std::thread> others;
+  try {
+    while (std::ssize(others) + 1 < wanted) others.emplace_back(work);
+  } catch (const std::system_error&) {
+    work();  // Out of threads: those that run share the work with this one.
+  }
+  work();
+  for (std::thread& other : others) other.join();
 }
 
 bool NextIndex(std::span<const int64_t> dims, std::vector<int64_t>& at) {
@@ -60,7 +76,7 @@ Result<TensorDataRef> Dispatch(const Value& node, Operands operands, int threads
       return data;
     }
     case Op::kPointwise:
-      return EvaluatePointwise(node, operands);
+      return EvaluatePointwise(node, operands, threads);
     case Op::kCast:
       return EvaluateCast(node, operands);
     case Op::kMatMul:

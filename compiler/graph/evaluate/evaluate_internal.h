@@ -2,6 +2,7 @@
 // shared state).
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace mlc::graph::evaluate_internal {
 
 using Operands = std::span<const TensorDataRef>;
 
-Result<TensorDataRef> EvaluatePointwise(const Value& node, Operands operands);
+Result<TensorDataRef> EvaluatePointwise(const Value& node, Operands operands, int threads);
 Result<TensorDataRef> EvaluateCast(const Value& node, Operands operands);
 Result<TensorDataRef> EvaluateContraction(const Value& node, Operands operands, int threads);
 Result<TensorDataRef> EvaluatePool(const Value& node, Operands operands);
@@ -30,6 +31,10 @@ Result<TensorDataRef> EvaluateView(const Value& node, const TensorType& operand_
 std::vector<int64_t> BroadcastStrides(const std::vector<int64_t>& from,
                                       const std::vector<int64_t>& to);
 int64_t CountOf(std::span<const int64_t> dims);
+
+// Calls `work` on so many threads at most, this one among them, and waits for all; 0: as many as
+// there are CPUs, and no more than `most`. The calls share what is to be done.
+void OnThreads(int threads, int64_t most, const std::function<void()>& work);
 
 // Steps `at` to the next index of `dims` in row-major order; false after the last.
 bool NextIndex(std::span<const int64_t> dims, std::vector<int64_t>& at);

@@ -1,4 +1,7 @@
 // Scalar operators over broadcast operands: floats in double, integers and logic in 64 bits.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -107,46 +110,132 @@ Space Merge(const Value& node, Operands operands) {
   return space;
 }
 
+// An operand as numbers, or a part of it.
+template <typename T>
+struct Numbers {
+  const T* at = nullptr;
+  bool is_part = false;  // from the first element of the part on, in its order
+};
+
+// Elements [begin, end) of the result. False if the operator is not defined on the type.
+template <typename T>
+bool RunPart(const Value& node, const Space& space, std::span<const Numbers<T>> numbers,
+             int64_t begin, int64_t end, T* out) {
+  const int64_t length = space.dims.empty() ? 1 : space.dims.back();
+  std::span<const int64_t> outer(space.dims);
+  if (!outer.empty()) outer = outer.first(outer.size() - 1);
+  std::vector<int64_t> at(outer.size(), 0);
+  int64_t row = begin / length;
+  for (size_t d = outer.size(); d-- > 0; row /= outer[d]) at[d] = row % outer[d];
+  Rows<T> rows;
+  Row<T>* row_of[] = {&rows.a, &rows.b, &rows.c};
+  for (int64_t first = begin; first < end; first += rows.count, NextIndex(outer, at)) {
+    const int64_t column = first % length;
+    rows.count = std::min(length - column, end - first);
+    rows.out = out + (first - begin);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const std::vector<int64_t>& strides = space.strides[i];
+      const int64_t stride = space.dims.empty() ? 0 : strides.back();
+      int64_t offset = column * stride;
+      for (size_t d = 0; d < at.size(); ++d) offset += at[d] * strides[d];
+      if (numbers[i].is_part) offset -= begin;
+      *row_of[i] = {numbers[i].at + offset, stride};
+    }
+    constexpr auto kOps = std::make_index_sequence<scalar::kRows.size()>();
+    if (!RunRowOf<T>(node.scalar, rows, kOps)) return false;
+  }
+  return true;
+}
+
+Status NotDefined() { return Unimplemented("not defined on this element type"); }
+
 template <typename T>
 Result<std::vector<T>> Run(const Value& node, Operands operands,
                            const std::vector<std::vector<T>>& values) {
   std::vector<T> out(static_cast<size_t>(node.type.NumElements()));
   if (out.empty()) return out;
-  Space space = Merge(node, operands);
-  const bool scalar = space.dims.empty();
-  Rows<T> rows;
-  rows.count = scalar ? 1 : space.dims.back();
-  Row<T>* row_of[] = {&rows.a, &rows.b, &rows.c};
-  for (size_t i = 0; i < values.size(); ++i) {
-    row_of[i]->stride = scalar ? 0 : space.strides[i].back();
-  }
-  std::span<const int64_t> outer(space.dims);
-  if (!scalar) outer = outer.first(outer.size() - 1);
-  std::vector<int64_t> at(outer.size(), 0);
-  rows.out = out.data();
-  do {
-    for (size_t i = 0; i < values.size(); ++i) {
-      int64_t offset = 0;
-      for (size_t d = 0; d < at.size(); ++d) offset += at[d] * space.strides[i][d];
-      row_of[i]->at = values[i].data() + offset;
-    }
-    constexpr auto kOps = std::make_index_sequence<scalar::kRows.size()>();
-    if (!RunRowOf<T>(node.scalar, rows, kOps))
-      return Unimplemented("not defined on this element type");
-    rows.out += rows.count;
-  } while (NextIndex(outer, at));
+  std::vector<Numbers<T>> numbers;
+  for (const std::vector<T>& value : values) numbers.push_back({value.data(), false});
+  const Space space = Merge(node, operands);
+  if (!RunPart<T>(node, space, numbers, 0, std::ssize(out), out.data())) return NotDefined();
   return out;
+}
+
+// The elements of a part and of its operands, as doubles, stay in the second-level cache.
+constexpr int64_t kPart = 8192;
+// Threads take longer to start than fewer parts to compute.
+constexpr int64_t kSerialParts = 16;
+
+// Elements [begin, begin + out.size()) of the operand.
+void ReadPart(const TensorData& data, int64_t begin, std::span<double> out) {
+  if (data.dtype != DType::kF32) {
+    for (double& value : out) value = ReadDouble(data, begin++);
+    return;
+  }
+  const std::byte* at = data.bytes.data() + static_cast<size_t>(begin) * sizeof(float);
+  for (double& value : out) {
+    float element = 0;
+    std::memcpy(&element, at, sizeof(element));
+    value = element;
+    at += sizeof(element);
+  }
+}
+
+// To the bytes from `at` on, as WriteDoubles has it.
+void WritePart(DType dtype, std::span<const double> values, std::byte* at) {
+  if (dtype != DType::kF32) {
+    const TensorDataRef part = WriteDoubles(dtype, {std::ssize(values)}, values);
+    std::memcpy(at, part->bytes.data(), part->bytes.size());
+    return;
+  }
+  for (const double value : values) {
+    const auto element = static_cast<float>(value);
+    std::memcpy(at, &element, sizeof(element));
+    at += sizeof(element);
+  }
+}
+
+// In parts: of large operands only what a part needs is converted. Operands that are broadcast are
+// converted whole.
+Result<TensorDataRef> RunFloats(const Value& node, Operands operands, int threads) {
+  const int64_t count = node.type.NumElements();
+  const Space space = Merge(node, operands);
+  std::vector<std::vector<double>> whole(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (CountOf(operands[i]->dims) != count) whole[i] = ReadDoubles(*operands[i]);
+  }
+  const auto size = static_cast<size_t>(SizeOf(node.type.dtype));
+  std::vector<std::byte> bytes(static_cast<size_t>(count) * size);
+  std::atomic<int64_t> next{0};
+  std::atomic<bool> defined{true};
+  const auto work = [&] {
+    std::vector<std::vector<double>> parts(
+        operands.size() + 1, std::vector<double>(static_cast<size_t>(std::min(kPart, count))));
+    std::vector<Numbers<double>> numbers(operands.size());
+    for (int64_t begin = kPart * next++; begin < count; begin = kPart * next++) {
+      const int64_t end = std::min(begin + kPart, count);
+      const auto length = static_cast<size_t>(end - begin);
+      for (size_t i = 0; i < operands.size(); ++i) {
+        const bool is_part = CountOf(operands[i]->dims) == count;
+        if (is_part) ReadPart(*operands[i], begin, std::span(parts[i]).first(length));
+        numbers[i] = {is_part ? parts[i].data() : whole[i].data(), is_part};
+      }
+      double* out = parts.back().data();
+      if (!RunPart<double>(node, space, numbers, begin, end, out)) defined = false;
+      WritePart(node.type.dtype, std::span(out, length),
+                bytes.data() + static_cast<size_t>(begin) * size);
+    }
+  };
+  const int64_t parts = (count + kPart - 1) / kPart;
+  OnThreads(threads, parts < kSerialParts ? 1 : parts, work);
+  if (!defined) return NotDefined();
+  return MakeTensorData(node.type.dtype, node.type.dims, std::move(bytes));
 }
 
 }  // namespace
 
-Result<TensorDataRef> EvaluatePointwise(const Value& node, Operands operands) {
-  if (IsFloat(operands.back()->dtype)) {
-    std::vector<std::vector<double>> values;
-    for (const TensorDataRef& operand : operands) values.push_back(ReadDoubles(*operand));
-    const std::vector<double> out = MLC_TRY(Run<double>(node, operands, values));
-    return WriteDoubles(node.type.dtype, node.type.dims, out);
-  }
+Result<TensorDataRef> EvaluatePointwise(const Value& node, Operands operands, int threads) {
+  if (IsFloat(operands.back()->dtype)) return RunFloats(node, operands, threads);
   std::vector<std::vector<int64_t>> values;
   for (const TensorDataRef& operand : operands) values.push_back(ReadInts(*operand));
   if (node.scalar == ScalarOp::kDiv || node.scalar == ScalarOp::kMod) {

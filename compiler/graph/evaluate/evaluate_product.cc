@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <system_error>
-#include <thread>
 #include <vector>
+
+#include "compiler/graph/evaluate/evaluate_internal.h"
 
 namespace mlc::graph::evaluate_internal {
 
@@ -15,7 +15,8 @@ constexpr int64_t kColumns = 8;
 // A panel stays in the second-level cache.
 constexpr int64_t kPanelBytes = int64_t{1} << 20;
 constexpr int64_t kMaxColumns = 512;
-constexpr double kSerialFlops = 3e8;
+// About 10 ms; threads take less than one to start.
+constexpr double kSerialFlops = 2e7;
 
 // acc[r][c] = sum over k of a[r][k] * panel[k][c].
 [[gnu::always_inline]] inline void TileBody(const double* a, int64_t k, const double* panel,
@@ -98,16 +99,7 @@ void RunProducts(int64_t count, int threads, const std::function<Product(int64_t
   };
   const double flops = 2.0 * static_cast<double>(count) * static_cast<double>(sizes.m) *
                        static_cast<double>(sizes.k) * static_cast<double>(sizes.n);
-  const int64_t most = threads > 0 ? threads : std::thread::hardware_concurrency();
-  const int64_t wanted = std::min(flops < kSerialFlops ? 1 : most, count * panels);
-  std::vector<std::thread> others;
-  try {
-    while (std::ssize(others) + 1 < wanted) others.emplace_back(work);
-  } catch (const std::system_error&) {
-    work();  // Out of threads: those that run share the work with this one.
-  }
-  work();
-  for (std::thread& other : others) other.join();
+  OnThreads(threads, flops < kSerialFlops ? 1 : count * panels, work);
 }
 
 }  // namespace mlc::graph::evaluate_internal

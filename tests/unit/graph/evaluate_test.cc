@@ -314,6 +314,36 @@ TEST(Evaluate, RefusesWhatItCannotHold) {
   EXPECT_EQ(Evaluate(graph, {}).status().code(), StatusCode::kResourceExhausted);
 }
 
+// Whatever the parts, which end within rows: operands that are broadcast and that are not, and a
+// result of another type.
+TEST(Evaluate, ManyElementsAreTheSameOnAnyNumberOfThreads) {
+  constexpr int64_t kRows = 41, kColumns = 5003;
+  const Graph graph = *Graph::Parse(
+      "graph v1 { %0 = input() : f32[41,5003] %1 = input() : f32[5003] %2 = input() : f32[41,1] "
+      "%3 = mul(%0, %1) : f32[41,5003] %4 = add(%2, %3) : f32[41,5003] "
+      "%5 = less(%4, %0) : bool[41,5003] %6 = select(%5, %0, %4) : f32[41,5003] "
+      "return %4, %6 }");
+  std::vector<double> x, y, z;
+  for (int64_t i = 0; i < kRows * kColumns; ++i) x.push_back(static_cast<double>(i % 97));
+  for (int64_t i = 0; i < kColumns; ++i) y.push_back(static_cast<double>(i % 5));
+  for (int64_t i = 0; i < kRows; ++i) z.push_back(static_cast<double>(i) - 100);
+  const std::vector<TensorDataRef> sources = {WriteDoubles(DType::kF32, {kRows, kColumns}, x),
+                                              WriteDoubles(DType::kF32, {kColumns}, y),
+                                              WriteDoubles(DType::kF32, {kRows, 1}, z)};
+  for (const int threads : {1, 3}) {
+    const auto found = Evaluate(graph, sources, threads);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    const std::vector<double> sums = ReadDoubles(*(*found)[0]), chosen = ReadDoubles(*(*found)[1]);
+    for (int64_t i = 0; i < kRows * kColumns; ++i) {
+      const auto at = static_cast<size_t>(i), row = static_cast<size_t>(i / kColumns),
+                 column = static_cast<size_t>(i % kColumns);
+      const double sum = z[row] + x[at] * y[column];
+      ASSERT_EQ(sums[at], sum) << i;
+      ASSERT_EQ(chosen[at], sum < x[at] ? x[at] : sum) << i;
+    }
+  }
+}
+
 TEST(Evaluate, RefusesDivisionByZero) {
   const Graph graph = *Graph::Parse(
       "graph v1 { %0 = constant() {values=[0]} : i32[1] %1 = div(%0, %0) : i32[1] return %1 }");
