@@ -290,6 +290,23 @@ TEST_F(TunerChecksTest, AConfirmationThatNobodyCanMakeEndsTheTrial) {
   EXPECT_EQ(log_->Stats()->records, 0);
 }
 
+TEST_F(TunerChecksTest, ASessionThatOpensAfterTrialsWereQueuedIsWoken) {
+  Start(false);
+  (void)Call("a", 4);
+  const std::string job = Submit(8);
+  while (tuner_->WorkDemand().work.empty() || tuner_->WorkDemand().work[0].queued == 0) {
+    (void)tuner_->Progress(job);
+  }
+  int wakes = 0;
+  proto::OpenSessionRequest opening;
+  opening.set_worker("a");
+  opening.set_incarnation("1");
+  const int64_t id = tuner_->OpenSession(
+      opening, [&] { ++wakes; }, [] {});
+  EXPECT_EQ(wakes, 1);
+  tuner_->Disconnected(id);
+}
+
 TEST_F(TunerChecksTest, DrainedWorkersAreToldAndWokenWorkersCalled) {
   Start(false);
   int wakes = 0;
