@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/search/kernel_candidates.h"
+#include "tests/bench/search/tuned_space.h"
 
 namespace mlc::bench {
 namespace {
@@ -124,6 +125,7 @@ Result<SpaceRef> ReadSpace(const std::string& path) {
   if (root.is_object() && root.contains("configs")) {
     return FromRecording(root, file.problem, file.device);
   }
+  if (root.is_object() && root.contains("kernel")) return ReadTunedSpace(file);
   return RecordedSpace::Read(path);
 }
 

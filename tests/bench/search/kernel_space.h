@@ -32,8 +32,8 @@ class KernelSpace : public RecordedSpace {
   target::Target target_;
 };
 
-// A file of the benchmark hub, or a packed recording of a task (pack_spaces.py). Errors of
-// RecordedSpace::Read.
+// A file of the benchmark hub, one with its kernel (tuned_space.h), or a packed recording of a task
+// (pack_spaces.py). Errors of RecordedSpace::Read.
 Result<SpaceRef> ReadSpace(const std::string& path);
 
 }  // namespace mlc::bench

@@ -50,11 +50,7 @@ RecordedSpace::Row RowOf(const json& row, double estimate_ns) {
   RecordedSpace::Row result;
   result.estimate_ns = estimate_ns;
   if (!row["time"].is_number()) return result;
-  result.ns = row["time"].get<double>() * 1e6;
-  for (const auto& ms : row["times"]) {
-    result.timing.push_back(static_cast<float>(ms.get<double>() * 1e6 / result.ns));
-  }
-  return result;
+  return TimedRow(row["time"].get<double>(), row["times"].get<std::vector<double>>(), estimate_ns);
 }
 
 // The largest power of two that divides it, as a logarithm: blocks and vectors want such values.
@@ -107,6 +103,14 @@ bool RecordedSource::Describe(size_t, const server::Point& point, double& estima
 }
 
 }  // namespace
+
+RecordedSpace::Row TimedRow(double ms, const std::vector<double>& timings_ms, double estimate_ns) {
+  RecordedSpace::Row row;
+  row.ns = ms * 1e6;
+  row.estimate_ns = estimate_ns;
+  for (const double timing : timings_ms) row.timing.push_back(static_cast<float>(timing / ms));
+  return row;
+}
 
 RecordedSpace::RecordedSpace(std::string problem, std::string device, Domains domains, Rows rows)
     : problem_(std::move(problem)),

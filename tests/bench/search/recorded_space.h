@@ -71,6 +71,9 @@ class RecordedSpace {
   double best_ns_ = 0;
 };
 
+// A row from milliseconds: the time that counts, and single timings.
+RecordedSpace::Row TimedRow(double ms, const std::vector<double>& timings_ms, double estimate_ns);
+
 using SpaceRef = std::shared_ptr<const RecordedSpace>;
 
 // The text of a gzipped file, and what its name PROBLEM_DEVICE.json.gz says.

@@ -106,6 +106,15 @@ TEST_F(RecordingTest, TheFastestAreMeasuredAgain) {
   EXPECT_EQ(again, (std::multiset<std::string>{"a/1 x=2", "a/1 x=2", "a/1 x=3", "a/1 x=3"}));
 }
 
+std::string Write(const tests::TemporaryFolder& folder, const nlohmann::json& root) {
+  const std::string path = folder.path("small_here.json.gz");
+  gzFile file = gzopen(path.c_str(), "wb");
+  const std::string text = root.dump();
+  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(file);
+  return path;
+}
+
 // A space of which all but one config take 1000 ns or fail.
 std::string WriteSpace(const tests::TemporaryFolder& folder, const Selection& selection,
                        const std::string& best) {
@@ -117,12 +126,7 @@ std::string WriteSpace(const tests::TemporaryFolder& folder, const Selection& se
   configs.push_back({"contraction/1 of_an_earlier_version=1", nlohmann::json::array({1.0})});
   configs[1][1] = "build_error";
   const nlohmann::json root = {{"workload", kWorkload}, {"target", kTarget}, {"configs", configs}};
-  const std::string path = folder.path("small_here.json.gz");
-  gzFile file = gzopen(path.c_str(), "wb");
-  const std::string text = root.dump();
-  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
-  gzclose(file);
-  return path;
+  return Write(folder, root);
 }
 
 TEST(KernelSpaceTest, TheSearchSeesWhatWasMeasured) {
@@ -145,6 +149,69 @@ TEST(KernelSpaceTest, TheSearchSeesWhatWasMeasured) {
   Trials trials(*space, 100, true, Rng(1));
   RunPortfolio(*space, {}, {}, 100, 1, trials);
   EXPECT_GT(trials.Reached(0.98), 1);
+}
+
+// A kernel whose sizes are given by value, as Kernel Tuner's caches give them.
+nlohmann::json TunedRoot() {
+  const nlohmann::json specification = {
+      {"General", {{"FormatVersion", 1}}},
+      {"ConfigurationSpace",
+       {{"TuningParameters",
+         {{{"Name", "block"}, {"Type", "int"}, {"Values", "[32, 64, 128]"}, {"Default", 64}},
+          {{"Name", "tile"}, {"Type", "int"}, {"Values", "[1, 2]"}, {"Default", 1}}}}}},
+      {"KernelSpecification",
+       {{"Language", "CUDA"},
+        {"KernelName", "twice"},
+        {"Source", "extern \"C\" __global__ void twice(const float* in, float* out) {}"},
+        {"ProblemSize", {1024}},
+        {"GridDivX", {"tile"}},
+        {"LocalSize", {{"X", "block"}}},
+        {"Arguments",
+         {{{"Name", "in"},
+           {"Type", "float"},
+           {"MemoryType", "Vector"},
+           {"AccessType", "ReadOnly"},
+           {"Size", 1024}},
+          {{"Name", "out"},
+           {"Type", "float"},
+           {"MemoryType", "Vector"},
+           {"AccessType", "WriteOnly"},
+           {"Size", 1024}}}}}}};
+  nlohmann::json cache = nlohmann::json::object();
+  for (const int block : {32, 64, 128}) {
+    for (const int tile : {1, 2}) {
+      const double ms = 1e-3 * block * tile;
+      nlohmann::json row = {
+          {"block", block}, {"tile", tile}, {"time", ms}, {"times", {ms, 1.1 * ms}}};
+      if (block == 128 && tile == 2) row["time"] = "RuntimeFailedConfig";
+      cache[std::to_string(block) + "," + std::to_string(tile)] = row;
+    }
+  }
+  return {{"kernel", specification}, {"target", kTarget}, {"cache", cache}};
+}
+
+TEST(TunedSpaceTest, TheSearchSeesAUsersKernelAsInAJob) {
+  const tests::TemporaryFolder folder;
+  const auto space = ReadSpace(Write(folder, TunedRoot()));
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  EXPECT_EQ((*space)->rows().size(), 6u);
+  EXPECT_EQ((*space)->best_ns(), 32e3);
+  EXPECT_EQ((*space)->At({2, 1}).ns, 0) << "it failed";
+  const auto source = (*space)->Source({});
+  ASSERT_EQ(source->Defaults().size(), 1u);
+  EXPECT_EQ(source->Defaults().front().point, (server::Point{1, 0}));
+  Trials trials(*space, 6, true, Rng(1));
+  RunPortfolio(*space, {}, {}, 6, 1, trials);
+  EXPECT_GT(trials.Reached(0.98), 0);
+}
+
+TEST(TunedSpaceTest, ValuesThatAreNoneOfTheKernelsAreAnError) {
+  const tests::TemporaryFolder folder;
+  nlohmann::json root = TunedRoot();
+  root["cache"]["32,1"]["block"] = 33;
+  EXPECT_EQ(ReadSpace(Write(folder, root)).status().code(), StatusCode::kDataLoss);
+  root["kernel"] = 1;
+  EXPECT_EQ(ReadSpace(Write(folder, root)).status().code(), StatusCode::kDataLoss);
 }
 
 }  // namespace

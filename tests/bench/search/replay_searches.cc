@@ -40,7 +40,8 @@ struct Options {
   std::vector<std::string> methods = {"cold", "warm", "random", "genetic", "descent"};
   std::vector<std::string> only;
   server::SearchConstants constants;
-  std::string constants_text;
+  std::string constants_text, flight_text;
+  Flight flight;
 };
 
 std::vector<std::string> SplitAt(const std::string& text, char separator) {
@@ -48,6 +49,34 @@ std::vector<std::string> SplitAt(const std::string& text, char separator) {
   std::istringstream in(text);
   for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
   return parts;
+}
+
+// Of NAME:VALUE,...; INVALID_ARGUMENT for a name of no number.
+Result<Flight> FlightOf(const std::string& text) {
+  Flight flight;
+  for (const std::string& part : SplitAt(text, ',')) {
+    const size_t colon = std::min(part.find(':'), part.size());
+    const std::string name = part.substr(0, colon);
+    const double value = colon < part.size() ? std::stod(part.substr(colon + 1)) : 0;
+    if (name == "batch") {
+      flight.batch = static_cast<int>(value);
+    } else if (name == "in_flight") {
+      flight.in_flight = static_cast<int>(value);
+    } else if (name == "first_batch") {
+      flight.first_batch = static_cast<int>(value);
+    } else if (name == "known_of_batch") {
+      flight.known_of_batch = value;
+    } else if (name == "builders") {
+      flight.builders = static_cast<int>(value);
+    } else if (name == "build_s") {
+      flight.build_s = value;
+    } else if (name == "trial_s") {
+      flight.trial_s = value;
+    } else {
+      return InvalidArgument("no number of trials under way: '" + part + "'");
+    }
+  }
+  return flight;
 }
 
 // Of NAME:VALUE,...; INVALID_ARGUMENT for a name of no constant.
@@ -113,7 +142,8 @@ bool Run(const std::string& method, const SpaceRef& space, const std::vector<Spa
     RelatedLog log;
     if (method == "warm")
       log = LogOfOthers(others, options.constants, options.trials, options.noise, seed + 1000);
-    RunPortfolio(space, {portfolio->second, options.constants}, log, options.trials, seed, trials);
+    RunPortfolio(space, {portfolio->second, options.constants, options.flight}, log, options.trials,
+                 seed, trials);
   } else if (method == "random") {
     RunRandom(*space, seed, trials);
   } else if (method == "genetic") {
@@ -158,11 +188,13 @@ int Main(const std::string& name, const Options& options) {
                                     {"device", space->device()},
                                     {"method", method},
                                     {"constants", options.constants_text},
+                                    {"flight", options.flight_text},
                                     {"seed", seed},
                                     {"trials", trials.count()},
                                     {"intervals", trials.intervals()},
                                     {"holding", trials.holding()},
                                     {"reached", trials.Reached(options.goal)},
+                                    {"reached_s", trials.SecondsOf(trials.Reached(options.goal))},
                                     {"steps", trials.steps()}}
                   << "\n";
       }
@@ -194,6 +226,9 @@ Status Set(Options& options, const Argument& argument) {
   } else if (argument.key == "constants") {
     options.constants = MLC_TRY(ConstantsOf(value));
     options.constants_text = value;
+  } else if (argument.key == "flight") {
+    options.flight = MLC_TRY(FlightOf(value));
+    options.flight_text = value;
   } else if (argument.key == "only") {
     options.only = SplitAt(value, ',');
   } else {

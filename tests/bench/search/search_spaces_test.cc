@@ -86,6 +86,29 @@ TEST(SearchSpacesTest, TheSameSeedMakesTheSameTrials) {
   EXPECT_EQ(first.steps(), second.steps());
 }
 
+// By the simulated clock: builds overlap, the device times one trial at a time.
+TEST(SearchSpacesTest, TrialsUnderWayKeepTheDeviceAtWork) {
+  const SpaceRef space = MakeRuggedSpace(1, 0);
+  const auto seconds = [&](const Flight& flight) {
+    Trials trials(space, kTrials, true, Rng(3));
+    RunPortfolio(space, {{}, {}, flight}, {}, kTrials, 5, trials);
+    EXPECT_EQ(trials.count(), kTrials);
+    for (int trial = 1; trial < kTrials; ++trial) {
+      EXPECT_LT(trials.SecondsOf(trial), trials.SecondsOf(trial + 1));
+    }
+    return trials.SecondsOf(kTrials);
+  };
+  const double one = seconds({.batch = 8, .in_flight = 1}),
+               many = seconds({.batch = 16, .in_flight = 4});
+  EXPECT_GT(one, kTrials / 8 * 0.1);
+  EXPECT_LT(many, one);
+  EXPECT_GT(many, kTrials * 0.012);
+  // Batches that begin small end in more steps than large ones, and in fewer than small ones.
+  const double growing = seconds({.batch = 16, .in_flight = 4, .first_batch = 2});
+  EXPECT_GT(growing, many);
+  EXPECT_LT(growing, seconds({.batch = 2, .in_flight = 4}));
+}
+
 TEST(SearchSpacesTest, TheSearchOfTheServiceBeatsRandomTrials) {
   int cold = 0, warm = 0, random = 0;
   for (uint64_t problem = 1; problem <= 6; ++problem) {

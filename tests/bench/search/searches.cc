@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
@@ -14,7 +15,6 @@ using server::Pick;
 using server::Point;
 using server::Portfolio;
 
-constexpr int kBatch = 8;
 // Configs that a search takes over from each of another device.
 constexpr size_t kTransferred = 3;
 
@@ -23,6 +23,101 @@ std::vector<const Point*> PointsOf(const RecordedSpace& space) {
   for (const auto& [point, row] : space.rows()) points.push_back(&point);
   return points;
 }
+
+// What a job does with the trials of its batches, by a clock that simulates builds and the device.
+class Course {
+ public:
+  Course(const SpaceRef& space, Portfolio& portfolio, const Flight& flight, uint64_t seed,
+         Trials& trials)
+      : space_(space),
+        portfolio_(portfolio),
+        flight_(flight),
+        rng_(seed),
+        trials_(trials),
+        free_at_(static_cast<size_t>(flight.builders), 0.0) {}
+
+  void Run(int budget) {
+    left_ = budget;
+    Fill();
+    while (!batches_.empty()) {
+      while (batches_.front().seen.size() < batches_.front().size) TimeNext();
+      known_ += batches_.front().size;
+      portfolio_.Learn(batches_.front().seen);
+      batches_.pop_front();
+      Fill();
+    }
+  }
+
+ private:
+  struct Batch {
+    size_t size = 0;
+    std::vector<std::pair<double, Pick>> built;  // when, and what
+    std::vector<Portfolio::Seen> seen;
+  };
+
+  int NextSize() const {
+    const int first = flight_.first_batch > 0 ? flight_.first_batch : flight_.batch;
+    return std::clamp(static_cast<int>(static_cast<double>(known_) / flight_.known_of_batch), first,
+                      flight_.batch);
+  }
+
+  void Fill() {
+    while (left_ > 0 && std::ssize(batches_) < flight_.in_flight) {
+      const std::vector<Pick> picks = portfolio_.Propose(std::min(NextSize(), left_));
+      if (picks.empty()) return;
+      Batch& batch = batches_.emplace_back();
+      batch.size = picks.size();
+      left_ -= static_cast<int>(picks.size());
+      for (const Pick& pick : picks) {
+        double& builder = *std::min_element(free_at_.begin(), free_at_.end());
+        builder = std::max(builder, now_) + flight_.build_s * (0.6 + 0.8 * rng_.Uniform());
+        batch.built.emplace_back(builder, pick);
+      }
+    }
+  }
+
+  // Of all that are built, or else the one that is built first.
+  void TimeNext() {
+    Batch* of = nullptr;
+    size_t chosen = 0;
+    for (Batch& batch : batches_) {
+      for (size_t i = 0; i < batch.built.size(); ++i) {
+        if (of != nullptr && batch.built[i].first >= of->built[chosen].first) continue;
+        of = &batch;
+        chosen = i;
+      }
+    }
+    const auto [built, pick] = of->built[chosen];
+    of->built.erase(of->built.begin() + static_cast<std::ptrdiff_t>(chosen));
+    now_ = std::max(now_, built) + flight_.trial_s;
+    of->seen.push_back(Measure(pick));
+  }
+
+  Portfolio::Seen Measure(const Pick& pick) {
+    const server::Pool& pool = portfolio_.task(0).pool();
+    const double ns =
+        trials_.Measure(space_->KeyOf({pool.family(pick.candidate), pool.point(pick.candidate)}));
+    trials_.NoteTime(now_);
+    if (ns > 0 && pick.within_factor > 0 && pick.repeat == 0) {
+      trials_.CountInterval(std::abs(std::log(ns / pick.predicted_ns)) <=
+                            std::log(pick.within_factor));
+    }
+    const bool is_slow = pick.early_stop_ns > 0 && ns > pick.early_stop_ns;
+    const Ending timed = is_slow ? Ending::kTooSlow : Ending::kTimed;
+    return {pick, ns > 0 ? timed : Ending::kFailed, ns};
+  }
+
+  const SpaceRef& space_;
+  Portfolio& portfolio_;
+  const Flight& flight_;
+  Rng rng_;
+  Trials& trials_;
+  std::vector<double> free_at_;
+  std::deque<Batch> batches_;
+  double now_ = 0;
+  size_t known_ = 0;
+  int left_ = 0;
+};
 
 }  // namespace
 
@@ -39,24 +134,7 @@ Portfolio::SavedRows RunPortfolio(const SpaceRef& space, const PortfolioSetting&
   server::SearchConstants constants = setting.constants;
   constants.sample_draws = space->sample_draws();
   Portfolio portfolio(std::move(tasks), log.rows, {budget, seed, constants});
-  while (!trials.over()) {
-    const std::vector<Pick> picks = portfolio.Propose(std::min(kBatch, budget - trials.count()));
-    if (picks.empty()) break;
-    std::vector<Portfolio::Seen> seen;
-    const server::Pool& pool = portfolio.task(0).pool();
-    for (const Pick& pick : picks) {
-      const double ns =
-          trials.Measure(space->KeyOf({pool.family(pick.candidate), pool.point(pick.candidate)}));
-      if (ns > 0 && pick.within_factor > 0 && pick.repeat == 0) {
-        trials.CountInterval(std::abs(std::log(ns / pick.predicted_ns)) <=
-                             std::log(pick.within_factor));
-      }
-      const bool is_slow = pick.early_stop_ns > 0 && ns > pick.early_stop_ns;
-      const Ending timed = is_slow ? Ending::kTooSlow : Ending::kTimed;
-      seen.push_back({pick, ns > 0 ? timed : Ending::kFailed, ns});
-    }
-    portfolio.Learn(seen);
-  }
+  Course(space, portfolio, setting.flight, seed, trials).Run(budget);
   return portfolio.Gathered();
 }
 
@@ -70,7 +148,7 @@ RelatedLog LogOfOthers(std::span<const SpaceRef> others, const server::SearchCon
   RelatedLog log;
   for (const SpaceRef& space : order) {
     Trials trials(space, budget, noise, rng.Split(1));
-    log.rows = RunPortfolio(space, {{}, constants}, log, budget, rng.Next(), trials);
+    log.rows = RunPortfolio(space, {{}, constants, {}}, log, budget, rng.Next(), trials);
     log.fastest.push_back(trials.Fastest(kTransferred));
   }
   return log;

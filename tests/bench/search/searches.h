@@ -18,10 +18,21 @@ struct RelatedLog {
   std::vector<std::vector<server::Point>> fastest;
 };
 
-// What is withheld from the search of the service, and its constants.
+// How a job's trials are under way: batches of up to `batch` trials, `in_flight` of them at a time.
+// The first ones have `first_batch` trials (0: as the others), later ones a share of what is known.
+// So many compilers build, one device times.
+struct Flight {
+  int batch = 8, in_flight = 1, first_batch = 0;
+  double known_of_batch = 8;
+  int builders = 16;
+  double build_s = 0.1, trial_s = 0.012;
+};
+
+// What is withheld from the search of the service, its constants, and how trials are under way.
 struct PortfolioSetting {
   RecordedSpace::Blind blind;
   server::SearchConstants constants;
+  Flight flight;
 };
 
 // The search of the service on a space of one task. Returns the rows that it leaves.

@@ -30,6 +30,13 @@ class Trials {
   // Makes a trial, which counts even if it fails: its time in ns, or 0. REQUIRES: !over(), and the
   // point is in the space.
   double Measure(const server::Point& point);
+  // When the last trial ended, in seconds of a simulated clock.
+  void NoteTime(double s) { ended_s_.push_back(s); }
+  // When it had made so many trials; 0 without a clock.
+  double SecondsOf(int trial) const {
+    const auto place = static_cast<size_t>(trial);
+    return place > 0 && place <= ended_s_.size() ? ended_s_[place - 1] : 0;
+  }
   // A time that was predicted with an interval.
   void CountInterval(bool holds) {
     ++intervals_;
@@ -59,6 +66,7 @@ class Trials {
   Rng rng_;
   int count_ = 0, intervals_ = 0, holding_ = 0;
   std::map<server::Point, Mean> measured_;
+  std::vector<double> ended_s_;
   Steps steps_;
 };
 
