@@ -5,6 +5,13 @@
 #include <utility>
 
 namespace mlc::server {
+namespace {
+
+// A batch of so many results more has one trial more.
+constexpr int64_t kResultsPerTrial = 8;
+
+}  // namespace
+
 Digest TaskUid(const Digest& job_id, const Digest& workload, const std::string& target_class,
                const Proposal& proposal) {
   std::string text = "trial v1 protocol=" + std::to_string(kMeasurementProtocol) + "\n";
@@ -41,7 +48,7 @@ std::vector<Trial> JobRun::Advance() {
 void JobRun::Fill(std::vector<Trial>& trials) {
   while (!stopped_ && !exhausted_ && !dry_ && std::ssize(in_flight_) < plan_.in_flight &&
          proposed_ < plan_.trials) {
-    const int count = static_cast<int>(std::min<int64_t>(plan_.batch, plan_.trials - proposed_));
+    const int count = static_cast<int>(std::min(NextBatch(), plan_.trials - proposed_));
     Batch batch;
     if (!strategy_->Done()) batch = Fresh(strategy_->Propose(count));
     if (batch.empty()) {
@@ -53,6 +60,12 @@ void JobRun::Fill(std::vector<Trial>& trials) {
     proposed_ += static_cast<int64_t>(batch.size());
     in_flight_.push_back(std::move(batch));
   }
+}
+
+// Depends on what was learned alone, so that a restarted job repeats it.
+int64_t JobRun::NextBatch() const {
+  const int64_t first = plan_.first_batch > 0 ? plan_.first_batch : plan_.batch;
+  return std::min<int64_t>(std::max(first, learned_ / kResultsPerTrial), plan_.batch);
 }
 
 // A trial proposed twice would wait for a second result for ever.

@@ -42,6 +42,9 @@ class JobRun {
     std::string target_class;
     int64_t trials = 0;
     int batch = 16;
+    // Of the first ones, 0: as the others. A search of one task that knows nothing chooses better
+    // after a few results: batches grow with what it has learned.
+    int first_batch = 0;
     int in_flight = 2;  // batches: workers measure one while the search computes the next
   };
 
@@ -83,6 +86,7 @@ class JobRun {
   using Batch = std::vector<Slot>;
 
   void Fill(std::vector<Trial>& trials);
+  int64_t NextBatch() const;
   Batch Fresh(std::vector<Proposal> proposals);
   int64_t Refund(const Batch& batch);
   void LearnFront();

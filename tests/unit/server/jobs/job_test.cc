@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/rng.h"
+#include "server/jobs/job_plan.h"
 #include "server/jobs/job_request.h"
 #include "tests/unit/server/tuner/fake_strategy.h"
 
@@ -25,7 +26,8 @@ struct Rig {
     const SearchInput input = Input();
     return {Digest{5, 5}, {input.tasks[0].workload.digest(), input.tasks[1].workload.digest()},
             "cpu",        trials,
-            batch,        in_flight};
+            batch,        /*first_batch=*/0,
+            in_flight};
   }
   void Record(const Trial& trial) {
     EXPECT_TRUE(run.Record(trial.uid, FakeMeasurement(trial.proposal.config["x"]), false));
@@ -45,6 +47,46 @@ TEST(JobRunTest, KeepsAsManyBatchesInFlightAsPlanned) {
   rig.Record(trials[0]);
   EXPECT_EQ(rig.run.Advance().size(), 8u);
   EXPECT_EQ(rig.run.learned(), 8);
+}
+
+TEST(JobRunTest, BatchesGrowWithWhatIsKnown) {
+  JobRun::Plan plan = Rig::Plan(200, 8);
+  plan.first_batch = 2;
+  const auto story = std::make_shared<std::string>();
+  JobRun run(plan, std::make_unique<FakeStrategy>(Rig::Input(), 1000, story));
+  size_t most = 0;
+  for (std::vector<Trial> open = run.Advance(); !open.empty();) {
+    most = std::max(most, open.size());
+    for (const Trial& trial : open) {
+      EXPECT_TRUE(run.Record(trial.uid, FakeMeasurement(trial.proposal.config["x"]), false));
+    }
+    open = run.Advance();
+  }
+  EXPECT_EQ(most, 16u);
+  EXPECT_EQ(run.recorded(), 200);
+  EXPECT_TRUE(run.Finished());
+  EXPECT_TRUE(story->starts_with("propose 2\npropose 2\nlearn 0:ok 1:ok\npropose 2\n")) << *story;
+  EXPECT_NE(story->find("propose 3\n"), std::string::npos);
+  EXPECT_NE(story->find("propose 8\n"), std::string::npos);
+}
+
+// Of one task nothing is known at first; of many, each is tried once before.
+TEST(JobPlanTest, SmallBatchesComeFirstWhereAGpuHasFewTasks) {
+  const target::Target gpu = *target::Target::Parse(
+      "target v1 cuda arch=sm_90a sms=132 block=232448 sm=233472 l2=62914560");
+  JobOptions options;
+  options.batch = 16;
+  db::JobRow row;
+  row.tasks.resize(1);
+  const JobRun::Plan one = PlanOf(row, options, gpu);
+  EXPECT_LT(one.first_batch, 8);
+  EXPECT_EQ(one.batch, 16);
+  row.tasks.resize(20);
+  EXPECT_EQ(PlanOf(row, options, gpu).first_batch, 16);
+  options.batch = 1;
+  row.tasks.resize(1);
+  EXPECT_EQ(PlanOf(row, options, gpu).first_batch, 1);
+  EXPECT_EQ(PlanOf(row, options, target::DetectHost(1)).first_batch, 0);
 }
 
 TEST(JobRunTest, CountsWhatIsUnderWayOfEachTask) {
