@@ -27,7 +27,11 @@ Made MakeCpu(const WorkerOptions& options, const std::string& probe_kernels) {
 
 bool WantsCuda(const WorkerOptions& options) { return !options.gpus.empty(); }
 
-Made MakeCuda(const WorkerOptions& options, const std::string& /*probe_kernels*/) {
+Made MakeCuda(const WorkerOptions& options, const std::string& probe_kernels) {
+  // Whatever the devices: LLVM, which compiles preparations for GPUs, too, is warm from then on.
+  const auto warm_up = [&] {
+    return probe_kernels.empty() ? BuildProbeKernels(options.target).status() : Status();
+  };
   return Made(MLC_TRY(CudaDevice::Create({.host = options.target,
                                           .gpus = options.gpus,
                                           .cuda_home = options.cuda_home,
@@ -37,7 +41,9 @@ Made MakeCuda(const WorkerOptions& options, const std::string& /*probe_kernels*/
                                           .sandbox = options.sandbox,
                                           .lenient = options.lenient,
                                           .allow_user_kernels = options.allow_user_kernels,
-                                          .run_timeout_ms = options.run_timeout_ms})));
+                                          .measures_peaks = options.measures_gpu_peaks,
+                                          .run_timeout_ms = options.run_timeout_ms,
+                                          .meanwhile = warm_up})));
 }
 
 // In the order of the engine's targets.
@@ -49,8 +55,8 @@ constexpr struct {
 }  // namespace
 
 Result<std::unique_ptr<Engine>> CreateEngine(const WorkerOptions& options) {
-  // Whatever the devices: LLVM, which compiles preparations for GPUs, too, is warm from now on.
-  const std::string probe_kernels = MLC_TRY(BuildProbeKernels(options.target));
+  std::string probe_kernels;
+  if (options.cpu) probe_kernels = MLC_TRY(BuildProbeKernels(options.target));
   std::vector<std::unique_ptr<WorkerDevice>> devices;
   for (const auto& [wanted, make] : kDevices) {
     if (wanted(options)) devices.push_back(MLC_TRY(make(options, probe_kernels)));

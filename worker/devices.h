@@ -30,6 +30,9 @@ struct WorkerOptions {
   // all.
   bool lenient = false;
   bool allow_user_kernels = false;  // also runs user-supplied kernels
+  // False: the engine is there before its GPUs are, without the peaks that these measure. A GPU
+  // that does not start ends it.
+  bool measures_gpu_peaks = true;
   // Limits of CPU time for a trial with small tensors whose threads have a CPU each; otherwise the
   // deadlines are longer (child_limits.h).
   int64_t build_memory_bytes = int64_t{4} << 30;  // of a compiler, without the engine's memory

@@ -69,6 +69,7 @@ struct Flags {
   bool json = false;
   bool verbose = false;
   bool allow_user_kernels = false;
+  bool no_peaks = false;
 };
 
 int Fail(const Status& status) {
@@ -120,6 +121,7 @@ Result<WorkerOptions> OptionsOf(const Flags& flags) {
   options.cuda_home = flags.cuda_home;
   options.gpu_locks = LockFolderOf(flags);
   options.allow_user_kernels = flags.allow_user_kernels;
+  options.measures_gpu_peaks = !flags.no_peaks;
   options.cubin_cache = CubinFolderOf(flags);
   if (flags.target == "cpu") return options;
   Result<std::vector<GpuDevice>> gpus = UsableGpus(flags);
@@ -288,6 +290,9 @@ void AddTrialFlags(CLI::App& app, Flags& flags) {
   app.add_option("--cubin-cache", flags.cubin_cache, SettingHelp("cubin-cache"));
   app.add_option("--gpu-locks", flags.gpu_locks, SettingHelp("gpu-locks"))
       ->check(CLI::ExistingDirectory);
+  app.add_flag("--no-peaks", flags.no_peaks,
+               "register before the GPUs have started, without the peaks that they would measure: "
+               "for user-supplied kernels alone, whose search asks for none");
 }
 
 void AddCheckFlags(CLI::App& app, Flags& flags) {

@@ -89,7 +89,7 @@ class WorkerDevice {
  public:
   virtual ~WorkerDevice() = default;
 
-  // At least one target, with measured peaks. The targets never change.
+  // At least one target, with measured peaks unless WorkerOptions does without. The targets never change.
   virtual const std::vector<target::Target>& targets() const = 0;
   virtual DeviceDescription Describe(size_t target) const = 0;
   virtual MeasuringRules rules() const = 0;
@@ -118,6 +118,8 @@ class WorkerDevice {
   virtual DeviceUse Use() const = 0;
   // A new warning for the user; empty if there is none.
   virtual std::string TakeWarning() = 0;
+  // Why the device cannot be used after all, if that is known only after its start.
+  virtual Status StartFailure() const { return Status(); }
 };
 
 }  // namespace mlc::worker

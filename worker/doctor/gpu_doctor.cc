@@ -55,7 +55,9 @@ RunnerCheck TryRunner(const GpuDevice& gpu, const std::string& cuda_home,
   options.before = StartDriver;
   Result<Child> child = Child::Start(options, [&](int pipe) {
     Result<std::unique_ptr<GpuRunner>> runner =
-        GpuRunner::Create({.ordinal = gpu.ordinal, .cuda_home = cuda_home, .service_image = image});
+        GpuRunner::Create({.ordinal = gpu.ordinal, .cuda_home = cuda_home, .service_image = [&] {
+                             return Result<std::string>(image);
+                           }});
     GpuHello hello{runner.status()};
     if (runner.ok()) {
       const Result<double> copy = (*runner)->CopyGbps();

@@ -152,6 +152,11 @@ DeviceUse Engine::Use() const {
   return all;
 }
 
+Status Engine::StartFailure() const {
+  for (const std::unique_ptr<WorkerDevice>& device : devices_) MLC_TRY(device->StartFailure());
+  return Status();
+}
+
 std::string Engine::TakeWarning() {
   std::string warning = std::exchange(warning_, {});
   for (const std::unique_ptr<WorkerDevice>& device : devices_) {

@@ -59,6 +59,8 @@ class Engine {
   void Measure();
   // The use of the devices that report it.
   DeviceUse Use() const;
+  // Why a device cannot be used after all: the engine is of no use then.
+  Status StartFailure() const;
   // A new warning about the machine for the user; empty if there is none.
   std::string TakeWarning();
   // Results since the last call.

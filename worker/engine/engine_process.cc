@@ -41,6 +41,16 @@ bool Receive(int fd, std::string& received) {
   }
 }
 
+std::string ErrorMessage(const Status& status) {
+  return Frame(std::string{kError, static_cast<char>(status.code())} + status.message());
+}
+
+// What it brings.
+Status ErrorOf(std::string_view report) {
+  if (report.empty()) return Internal("the engine does not start");
+  return {static_cast<StatusCode>(report[0]), std::string(report.substr(1))};
+}
+
 // The engine's side: one loop until the daemon closes its end.
 class Server {
  public:
@@ -55,6 +65,10 @@ class Server {
         continue;
       }
       engine_.Work(engine_.held() > 0 ? 200 : 1000, fd_);
+      if (const Status failure = engine_.StartFailure(); !failure.ok()) {
+        WriteAll(fd_, ErrorMessage(failure));
+        return;
+      }
       if (!Report(false)) return;
     }
   }
@@ -117,12 +131,6 @@ class Server {
   bool go_ = false;
 };
 
-// What kError brings.
-Status ErrorOf(std::string_view report) {
-  if (report.empty()) return Internal("the engine does not start");
-  return {static_cast<StatusCode>(report[0]), std::string(report.substr(1))};
-}
-
 [[noreturn]] void RunEngine(const EngineMaker& make, int fd, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
@@ -131,8 +139,7 @@ Status ErrorOf(std::string_view report) {
   prctl(PR_SET_NAME, "mlc-engine");
   Result<std::unique_ptr<Engine>> engine = make();
   if (!engine.ok()) {
-    const auto code = static_cast<char>(engine.status().code());
-    WriteAll(fd, Frame(std::string{kError, code} + engine.status().message()));
+    WriteAll(fd, ErrorMessage(engine.status()));
     _exit(1);
   }
   ByteWriter hello;
@@ -231,6 +238,7 @@ Result<EngineProcess::Events> EngineProcess::Read() {
   while (const auto message = TakeFrame(incoming_)) {
     if (message->empty()) continue;
     ByteReader in(std::string_view(*message).substr(1));
+    if ((*message)[0] == kError) return ErrorOf(std::string_view(*message).substr(1));
     if ((*message)[0] == kMeasurementRequest) events.wants_to_measure = true;
     if ((*message)[0] == kWarning) events.warnings.push_back(message->substr(1));
     if ((*message)[0] != kResults) continue;

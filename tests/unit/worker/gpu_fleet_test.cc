@@ -101,6 +101,25 @@ TEST_F(FakeGpus, EqualDevicesAreOneTargetWithMeasuredPeaks) {
   EXPECT_NEAR(fleet->targets().front().copy_gbps, 2.0 * 20 * (1 << 28) / 2.5e6, 1);
 }
 
+TEST_F(FakeGpus, WithoutPeaksNothingWaitsForTheRunners) {
+  GpuFleetOptions options;
+  options.gpus = gpus_;
+  options.cuda_home = kHome;
+  options.lock_folder.clear();
+  options.awaits_runners = false;
+  FakeNvrtc nvrtc;
+  const auto fleet = GpuFleet::Create(options, nvrtc);
+  ASSERT_TRUE(fleet.ok()) << fleet.status().ToString();
+  ASSERT_EQ((*fleet)->targets().size(), 1u);
+  EXPECT_EQ((*fleet)->targets().front().copy_gbps, 0);
+  EXPECT_GT((*fleet)->targets().front().fma_gflops, 0);
+  // The first task waits for its runner.
+  const Measurement m = Run(**fleet, Task("right 1000"));
+  EXPECT_EQ(m.outcome, Outcome::kOk) << m.detail;
+  EXPECT_EQ((*fleet)->targets().front().copy_gbps, 0);
+  EXPECT_TRUE((*fleet)->StartFailure().ok());
+}
+
 TEST_F(FakeGpus, ARightKernelHasTheTimesOfItsRecords) {
   const auto fleet = NewFleet();
   const Measurement m = Run(*fleet, Task("right 1000"));
@@ -239,6 +258,30 @@ TEST_F(FakeGpus, MissingCuptiIsAnErrorThatSaysWhatToInstall) {
   EXPECT_EQ(fleet.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_NE(fleet.status().message().find("install CUPTI of CUDA 12 or newer"), std::string::npos)
       << fleet.status().message();
+}
+
+// The engine is there before its GPU: the process that asked for it learns why it ends.
+TEST_F(FakeGpus, WithoutPeaksAMissingCuptiEndsTheEngine) {
+  if (!build::Nvrtc::Open("").ok()) GTEST_SKIP() << "no CUDA compiler (NVRTC) here";
+  WorkerOptions options;
+  options.target = target::DetectHost(1);
+  options.cpu = false;
+  options.gpus = {gpus_.front()};
+  options.cuda_home = std::string(kHome) + "/broken";
+  options.gpu_locks = ::testing::TempDir();
+  options.measures_gpu_peaks = false;
+  auto engine = EngineProcess::Start([&] { return CreateEngine(options); }, 60'000);
+  ASSERT_TRUE(engine.ok()) << engine.status().ToString();
+  Status end;
+  while (end.ok()) {
+    pollfd waiting = {(*engine)->fd(), POLLIN, 0};
+    (void)poll(&waiting, 1, -1);
+    end = (*engine)->Read().status();
+  }
+  EXPECT_EQ(end.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(end.message().find("GPU 0 (Fake GPU"), std::string::npos) << end.message();
+  EXPECT_NE(end.message().find("install CUPTI of CUDA 12 or newer"), std::string::npos)
+      << end.message();
 }
 
 // What seccomp alone leaves open is every file of the worker's user.

@@ -35,7 +35,8 @@ Result<std::unique_ptr<GpuRunner>> GpuRunner::Create(const GpuRunnerOptions& opt
   runner->device_ = MLC_TRY(Device::Open(options.ordinal));
   Result<std::unique_ptr<Nvml>> nvml = Nvml::Open(runner->device_->facts().pci);
   if (nvml.ok()) runner->nvml_ = *std::move(nvml);
-  runner->service_ = MLC_TRY(ServiceKernels::Create(*runner->device_, options.service_image));
+  runner->service_ =
+      MLC_TRY(ServiceKernels::Create(*runner->device_, MLC_TRY(options.service_image())));
   const auto memory = static_cast<int64_t>(runner->device_->facts().memory_bytes);
   runner->sets_ = std::make_unique<DeviceSets>(*runner->device_, std::min(kSetBudget, memory / 4));
   runner->pool_ = mlc_pool_create(options.threads, 0);

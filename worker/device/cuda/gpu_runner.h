@@ -26,8 +26,9 @@ namespace mlc::worker {
 struct GpuRunnerOptions {
   int ordinal = 0;
   std::string cuda_home;
-  std::string service_image;  // compiled ServiceSource()
-  int threads = 1;            // for preparations and checks
+  // Compiled ServiceSource(). Asked once the context is there, so that it may come late.
+  std::function<Result<std::string>()> service_image;
+  int threads = 1;  // for preparations and checks
 };
 
 struct GpuTask {

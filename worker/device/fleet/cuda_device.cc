@@ -84,15 +84,17 @@ Status CudaDevice::Start() {
   MLC_TRY(CheckUserKernel());
   const Status sandbox = build::CanSandbox(build::Limits::SandboxKind::kDevice);
   if (options_.sandbox && !options_.lenient) MLC_TRY(sandbox);
+  // Before the compiler is opened: the driver takes longest to start.
+  fleet_ = GpuFleet::Start({.gpus = options_.gpus,
+                            .cuda_home = options_.cuda_home,
+                            .threads = std::clamp(options_.builders, 1, kGpuHostThreads),
+                            .sandbox = options_.sandbox && sandbox.ok(),
+                            .run_timeout_ms = options_.run_timeout_ms,
+                            .lock_folder = options_.gpu_locks,
+                            .awaits_runners = options_.measures_peaks});
+  if (options_.meanwhile) MLC_TRY(options_.meanwhile());
   nvrtc_ = MLC_TRY(build::Nvrtc::Open(options_.cuda_home));
-  fleet_ = MLC_TRY(GpuFleet::Create({.gpus = options_.gpus,
-                                     .cuda_home = options_.cuda_home,
-                                     .threads = std::clamp(options_.builders, 1, kGpuHostThreads),
-                                     .sandbox = options_.sandbox && sandbox.ok(),
-                                     .run_timeout_ms = options_.run_timeout_ms,
-                                     .lock_folder = options_.gpu_locks},
-                                    *nvrtc_));
-  return Status();
+  return fleet_->Finish(*nvrtc_);
 }
 
 DeviceDescription CudaDevice::Describe(size_t target) const {

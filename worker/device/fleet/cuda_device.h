@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,12 +30,15 @@ struct CudaDeviceOptions {
   bool sandbox = true;
   bool lenient = false;
   bool allow_user_kernels = false;
+  bool measures_peaks = true;
   int64_t run_timeout_ms = 10'000;
+  // What to do while the runners start.
+  std::function<Status()> meanwhile;
 };
 
 class CudaDevice : public WorkerDevice {
  public:
-  // Warms up the CUDA compiler and starts the runners, which measure peaks. Takes a few seconds.
+  // Starts the runners, which measure peaks, and warms up the CUDA compiler. Takes a few seconds.
   // The error says what the use of a GPU lacks.
   static Result<std::unique_ptr<CudaDevice>> Create(CudaDeviceOptions options);
 
@@ -50,6 +54,7 @@ class CudaDevice : public WorkerDevice {
   void Note(const DeviceDemand& demand) override;
   DeviceUse Use() const override;
   std::string TakeWarning() override;
+  Status StartFailure() const override { return fleet_->StartFailure(); }
 
  private:
   using Clock = std::chrono::steady_clock;

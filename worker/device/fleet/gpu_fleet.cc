@@ -8,23 +8,24 @@
 
 namespace mlc::worker {
 
-Result<std::unique_ptr<GpuFleet>> GpuFleet::Create(const GpuFleetOptions& options,
-                                                   build::Nvrtc& nvrtc) {
-  auto fleet = std::unique_ptr<GpuFleet>(new GpuFleet());
-  std::map<std::string, std::string> images;
+namespace {
+
+std::string NameOf(const GpuDevice& gpu) {
+  return "GPU " + std::to_string(gpu.ordinal) + " (" + gpu.name + ")";
+}
+
+}  // namespace
+
+std::unique_ptr<GpuFleet> GpuFleet::Start(const GpuFleetOptions& options) {
+  auto fleet = std::unique_ptr<GpuFleet>(new GpuFleet(options.awaits_runners));
   for (const GpuDevice& gpu : options.gpus) {
-    const std::string arch = gpu.target.gpu().CudaArch();
-    if (!images.contains(arch)) {
-      Result<build::CudaBinary> built = nvrtc.Compile(std::string(ServiceSource()), arch);
-      if (!built.ok()) return built.status().WithPrefix("the CUDA compiler");
-      images[arch] = std::move(built->image);
-    }
     DeviceSlot& slot = fleet->device_slots_.emplace_back();
     slot.process =
         std::make_unique<GpuProcess>(GpuProcessOptions{.device = gpu,
                                                        .cuda_home = options.cuda_home,
-                                                       .service_image = images[arch],
+                                                       .service_image = {},
                                                        .threads = options.threads,
+                                                       .measures_peaks = options.awaits_runners,
                                                        .sandbox = options.sandbox,
                                                        .run_timeout_ms = options.run_timeout_ms});
     slot.process->Ensure();
@@ -38,20 +39,42 @@ Result<std::unique_ptr<GpuFleet>> GpuFleet::Create(const GpuFleetOptions& option
           "; see --gpu-locks";
     }
   }
-  MLC_TRY(fleet->Await());
   return fleet;
 }
 
-Status GpuFleet::Await() {
+Status GpuFleet::Finish(build::Nvrtc& nvrtc) {
+  std::map<std::string, std::string> images;
+  for (DeviceSlot& slot : device_slots_) {
+    const std::string arch = slot.process->device().target.gpu().CudaArch();
+    if (!images.contains(arch)) {
+      Result<build::CudaBinary> built = nvrtc.Compile(std::string(ServiceSource()), arch);
+      if (!built.ok()) return built.status().WithPrefix("the CUDA compiler");
+      images[arch] = std::move(built->image);
+    }
+    slot.process->SetServiceImage(images[arch]);
+  }
   for (DeviceSlot& slot : device_slots_) {
     const GpuDevice& gpu = slot.process->device();
-    MLC_TRY(slot.process->AwaitReady().WithPrefix("GPU " + std::to_string(gpu.ordinal) + " (" +
-                                                  gpu.name + ")"));
+    if (awaits_runners_) MLC_TRY(slot.process->AwaitReady().WithPrefix(NameOf(gpu)));
     const auto same = std::find_if(targets_.begin(), targets_.end(), [&](const auto& target) {
       return target.ClassText() == gpu.target.ClassText();
     });
     slot.target = static_cast<size_t>(same - targets_.begin());
     if (same == targets_.end()) targets_.push_back(gpu.target);
+  }
+  return Status();
+}
+
+Result<std::unique_ptr<GpuFleet>> GpuFleet::Create(const GpuFleetOptions& options,
+                                                   build::Nvrtc& nvrtc) {
+  std::unique_ptr<GpuFleet> fleet = Start(options);
+  MLC_TRY(fleet->Finish(nvrtc));
+  return fleet;
+}
+
+Status GpuFleet::StartFailure() const {
+  for (const DeviceSlot& slot : device_slots_) {
+    MLC_TRY(slot.process->start_failure().WithPrefix(NameOf(slot.process->device())));
   }
   return Status();
 }

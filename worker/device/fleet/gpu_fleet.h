@@ -24,16 +24,22 @@ struct GpuFleetOptions {
   int64_t run_timeout_ms = 10'000;
   // Folder of the locks that the workers of one host share; empty: no locks.
   std::string lock_folder = "/tmp";
+  // False: does not wait for the runners, and the targets lack the peaks that these measure.
+  bool awaits_runners = true;
 };
 
 class GpuFleet {
  public:
-  // Compiles the runners' own kernels, which also warms up the compiler, starts the runners and
-  // waits until all are ready. The error names the unusable device and the reason.
+  // Starts the runners, which takes as long as the driver does, and returns at once.
+  static std::unique_ptr<GpuFleet> Start(const GpuFleetOptions& options);
+  // Compiles the runners' own kernels meanwhile, which also warms up the compiler, and waits until
+  // all runners are ready. The error names the unusable device and the reason. Call it once.
+  Status Finish(build::Nvrtc& nvrtc);
+  // Both.
   static Result<std::unique_ptr<GpuFleet>> Create(const GpuFleetOptions& options,
                                                   build::Nvrtc& nvrtc);
 
-  // One for each class of devices, with measured peaks.
+  // One for each class of devices, with measured peaks. Empty before Finish.
   const std::vector<target::Target>& targets() const { return targets_; }
 
   // True if this worker has an idle device of the class.
@@ -54,6 +60,8 @@ class GpuFleet {
   void Leave();
   // True if the last Submit has to wait for another worker.
   bool waits() const;
+  // Why a runner did not start, where Finish did not wait for it.
+  Status StartFailure() const;
   // A new warning that turns are not respected; empty if there is none.
   std::string TakeWarning();
 
@@ -72,9 +80,9 @@ class GpuFleet {
     size_t target = 0;
     uint64_t ticket = 0;
   };
-  GpuFleet() = default;
-  Status Await();
+  explicit GpuFleet(bool awaits_runners) : awaits_runners_(awaits_runners) {}
 
+  const bool awaits_runners_;
   std::vector<DeviceSlot> device_slots_;
   std::vector<target::Target> targets_;
   std::string warning_;

@@ -40,21 +40,30 @@ Result<std::vector<Measurement>> RunTask(GpuRunner& runner, const GpuTaskMessage
   return runner.Run({&workload, built, message.set, message.early_stop_ns, std::move(more)});
 }
 
+// The image comes as the first message if the child was started without it.
+Result<std::string> ServiceImageOf(const GpuProcessOptions& options, DescriptorReader& tasks) {
+  if (!options.service_image.empty()) return options.service_image;
+  std::string image;
+  int descriptor = -1;
+  if (!tasks.Receive(image, descriptor)) return Unavailable("the engine has ended");
+  return image;
+}
+
 void Serve(const GpuProcessOptions& options, int socket, int pipe) {
+  DescriptorReader tasks(socket);
   Result<std::unique_ptr<GpuRunner>> runner =
       GpuRunner::Create({.ordinal = options.device.ordinal,
                          .cuda_home = options.cuda_home,
-                         .service_image = options.service_image,
+                         .service_image = [&] { return ServiceImageOf(options, tasks); },
                          .threads = options.threads});
   GpuHello hello;
   hello.status = runner.status();
-  if (runner.ok() && options.device.target.copy_gbps <= 0) {
+  if (runner.ok() && options.measures_peaks && options.device.target.copy_gbps <= 0) {
     const Result<double> copy = (*runner)->CopyGbps();
     if (copy.ok()) hello.copy_gbps = *copy;
     hello.status = copy.status();
   }
   if (!WriteAll(pipe, Frame(Encode(hello))) || !hello.status.ok()) return;
-  DescriptorReader tasks(socket);
   const std::function<bool()> no_task_waits = [&] { return !tasks.Waiting(); };
   std::string task;
   int descriptor = -1;
@@ -130,6 +139,12 @@ void GpuProcess::Ensure() {
   deadline_ = Clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
 }
 
+void GpuProcess::SetServiceImage(std::string image) {
+  options_.service_image = std::move(image);
+  // A child that is gone shows at its pipe.
+  if (state_ == State::kStarting) (void)SendWithDescriptor(socket_, options_.service_image, -1);
+}
+
 Status GpuProcess::AwaitReady() {
   Ensure();
   while (state_ == State::kStarting) {
@@ -185,6 +200,7 @@ std::optional<std::vector<Measurement>> GpuProcess::TakeMessages() {
         options_.device.target.copy_gbps = copy_gbps_;
       }
       state_ = State::kReady;
+      has_started_ = true;
       if (task_) Send();
       continue;
     }

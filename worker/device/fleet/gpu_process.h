@@ -21,8 +21,9 @@ namespace mlc::worker {
 struct GpuProcessOptions {
   GpuDevice device;
   std::string cuda_home;
-  std::string service_image;
+  std::string service_image;  // empty: it follows by SetServiceImage
   int threads = 1;
+  bool measures_peaks = true;  // those that the device's target lacks
   bool sandbox = true;
   int64_t start_timeout_ms = 60'000;
   int64_t run_timeout_ms = 10'000;  // of one trial
@@ -38,9 +39,14 @@ class GpuProcess {
   const GpuDevice& device() const { return options_.device; }
   // Starts a child if there is none.
   void Ensure();
+  // The child is not ready before it has the image. REQUIRES: not empty; called once, if the
+  // options have none.
+  void SetServiceImage(std::string image);
   // Waits until the child is ready. The error says what the use of the device lacks.
   Status AwaitReady();
   double copy_gbps() const { return copy_gbps_; }
+  // Why no child has ever been ready; ok until that is known.
+  Status start_failure() const { return has_started_ ? Status() : failure_; }
 
   bool busy() const { return task_.has_value(); }
   // Gives the child a task. The caller keeps the descriptor, which is of the task's reference set.
@@ -72,6 +78,7 @@ class GpuProcess {
   int socket_ = -1;
   Status failure_;  // why the last child was not ready
   double copy_gbps_ = 0;
+  bool has_started_ = false;
   std::optional<GpuTaskMessage> task_;
   int descriptor_ = -1;
   bool sent_ = false;
