@@ -50,7 +50,7 @@ std::string ProgramBeside(const std::string& name) {
   return error ? name : (self.parent_path() / name).string();
 }
 
-Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::Start(EmbeddedOptions options) {
+Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::Begin(EmbeddedOptions options) {
   if (options.worker.empty()) options.worker = ProgramBeside("mlc-worker");
   if (access(options.worker.c_str(), X_OK) != 0) {
     return Unavailable("there is no worker program " + options.worker +
@@ -59,15 +59,14 @@ Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::Start(EmbeddedOptions op
   PrivateFolder folder = MLC_TRY(PrivateFolder::Create(FolderForTemporaries()));
   std::unique_ptr<EmbeddedServer> embedded(
       new EmbeddedServer(std::move(options), std::move(folder)));
-  MLC_TRY(embedded->StartServer());
   MLC_TRY(embedded->StartWorker());
   return embedded;
 }
 
-Status EmbeddedServer::StartServer() {
+Status EmbeddedServer::Serve() {
   server::ServerOptions server;
   server.log = options_.log;
-  server.endpoint.listen = "unix:" + folder_.path() + "/server";
+  server.endpoint.listen = address();
   server.page.listen = options_.page;
   server.page.flag = "--page";
   server.tuner.strategy = options_.strategy;
@@ -86,7 +85,7 @@ Status EmbeddedServer::StartServer() {
 }
 
 Status EmbeddedServer::StartWorker() {
-  std::vector<std::string> words = {options_.worker, "--server", server_->address(), "--threads",
+  std::vector<std::string> words = {options_.worker, "--server", address(), "--threads",
                                     std::to_string(options_.threads), "--target", options_.device,
                                     // What it runs is the user's own, as it is in mlc-run.
                                     "--sandbox", "best",
@@ -98,7 +97,9 @@ Status EmbeddedServer::StartWorker() {
   if (!options_.cubin_cache.empty()) {
     words.insert(words.end(), {"--cubin-cache", options_.cubin_cache});
   }
-  if (options_.allow_user_kernels) words.emplace_back("--allow-user-kernels");
+  if (options_.allow_user_kernels) {
+    words.insert(words.end(), {"--allow-user-kernels"});
+  }
   if (options_.verbose) words.emplace_back("--verbose");
   const std::string file = folder_.path() + "/worker.log";
   const int messages =
@@ -152,10 +153,10 @@ Status EmbeddedServer::KeepWorker(int64_t trials) {
 }
 
 void EmbeddedServer::Stop(int64_t grace_ms) {
-  if (server_ == nullptr) return;
-  server_->Stop(grace_ms);
+  if (server_ != nullptr) server_->Stop(grace_ms);
   if (worker_ > 0) {
-    kill(worker_, SIGTERM);
+    // One that has not met its server has nothing to finish.
+    kill(worker_, server_ != nullptr ? SIGTERM : SIGKILL);
     const auto deadline = std::chrono::steady_clock::now() + kWorkerLeaves;
     int status = 0;
     while (waitpid(worker_, &status, WNOHANG) == 0) {

@@ -32,11 +32,14 @@ std::string ProgramBeside(const std::string& name);
 
 class EmbeddedServer {
  public:
-  // UNAVAILABLE if there is no such worker; else the errors of the server.
-  static Result<std::unique_ptr<EmbeddedServer>> Start(EmbeddedOptions options);
+  // Starts the worker, which gets ready while the caller has other things to do, for example those
+  // that a process does before it has threads. UNAVAILABLE if there is no such worker.
+  static Result<std::unique_ptr<EmbeddedServer>> Begin(EmbeddedOptions options);
+  // Starts the server, whose errors it returns. Call it once, before what follows.
+  Status Serve();
   ~EmbeddedServer();
 
-  std::string address() const { return server_->address(); }
+  std::string address() const { return "unix:" + folder_.path() + "/server"; }
   std::string page_url() const { return server_->page_url(); }
   // Restarts the worker if it has ended. `trials`: the number of trials so far. UNAVAILABLE, with
   // what to do first, if a restart would not help: the worker refuses to run, ends twice in the
@@ -48,7 +51,6 @@ class EmbeddedServer {
  private:
   EmbeddedServer(EmbeddedOptions options, PrivateFolder folder)
       : options_(std::move(options)), folder_(std::move(folder)) {}
-  Status StartServer();
   Status StartWorker();
   std::string LastWords() const;
   Status WhyNoWorker(const std::string& how, const std::string& words) const;

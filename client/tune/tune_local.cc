@@ -26,6 +26,9 @@ namespace {
 // How long an interrupted run waits for the trials under way.
 constexpr int64_t kGraceMs = 10'000;
 
+// The name of the backend that "cuda" and "cuda:N" mean.
+constexpr char kGpuDevice[] = "cuda";
+
 constexpr char kWithoutGpu[] =
     "tune with --server ADDRESS, which has such workers, or for this CPU with --target cpu";
 
@@ -37,6 +40,14 @@ Status CheckLocal(const TuneOptions& options, const target::Target& asked) {
   if (asked.ClassText() == here.ClassText()) return Status();
   return InvalidArgument("this machine is not the --target: it is '" + here.ClassText() +
                          "'; give --server with workers of that target");
+}
+
+Result<std::unique_ptr<EmbeddedServer>> BeginWorker(const TuneOptions& options,
+                                                    std::string_view device) {
+  return EmbeddedServer::Begin({options.log, options.worker, ThreadsOf(options),
+                                std::string(device), options.cuda_home, options.cubin_cache,
+                                options.page, options.verbose, options.is_raw(),
+                                server::MakePortfolioStrategy});
 }
 
 // A report that cannot be made is an error of its own only where the run has none.
@@ -85,16 +96,20 @@ Result<ExitCode> TuneLocal(const TuneSession& session) {
   TuneOptions options = session.options;
   if (!options.report.empty()) MLC_TRY(html::CheckPageWritable(options.report));
   MLC_TRY(SetKernelTarget(options));
+  std::unique_ptr<EmbeddedServer> embedded;
+  // GPUs take long to start: their worker begins before the driver is asked. A CPU measures its
+  // peaks first, which nothing may disturb; and while a model is read, a worker would only wait.
+  if (options.is_raw() && OrdinalOf(options.target)) {
+    embedded = MLC_TRY(BeginWorker(options, kGpuDevice));
+  }
   const target::Target target = MLC_TRY(LocalTargetOf(options));
   const TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));
   MLC_TRY(CheckLocal(options, target));
   const backend::Backend& backend = backend::BackendOf(target);
   if (const auto* cpu = target.As<target::CpuTarget>()) SayPlaces(options, cpu->threads);
   const std::stop_token stop = session.interrupt.Keep();
-  const std::unique_ptr<EmbeddedServer> embedded = MLC_TRY(EmbeddedServer::Start(
-      {options.log, options.worker, ThreadsOf(options), std::string(backend.name),
-       options.cuda_home, options.cubin_cache, options.page, options.verbose, options.is_raw(),
-       server::MakePortfolioStrategy}));
+  if (embedded == nullptr) embedded = MLC_TRY(BeginWorker(options, backend.name));
+  MLC_TRY(embedded->Serve());
   if (!options.page.empty()) std::cerr << "page: " << embedded->page_url() << "\n";
   TunerClient client = MLC_TRY(TunerClient::Connect({embedded->address(), {}, {}, {}}));
   const proto::SubmitJobReply job = MLC_TRY(Submit(client, tune));
