@@ -98,7 +98,7 @@ Status EmbeddedServer::StartWorker() {
     words.insert(words.end(), {"--cubin-cache", options_.cubin_cache});
   }
   if (options_.allow_user_kernels) {
-    words.insert(words.end(), {"--allow-user-kernels"});
+    words.insert(words.end(), {"--allow-user-kernels", "--no-peaks"});
   }
   if (options_.verbose) words.emplace_back("--verbose");
   const std::string file = folder_.path() + "/worker.log";
