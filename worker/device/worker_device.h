@@ -89,7 +89,8 @@ class WorkerDevice {
  public:
   virtual ~WorkerDevice() = default;
 
-  // At least one target, with measured peaks unless WorkerOptions does without. The targets never change.
+  // At least one target, with measured peaks unless WorkerOptions does without. The targets never
+  // change.
   virtual const std::vector<target::Target>& targets() const = 0;
   virtual DeviceDescription Describe(size_t target) const = 0;
   virtual MeasuringRules rules() const = 0;

@@ -63,7 +63,7 @@ void Engine::Add(Trial trial) {
   job.trial = std::move(trial);
   if (job.trial.target < 0 || static_cast<size_t>(job.trial.target) >= slots_.size()) {
     job.trial.target = 0;
-    Fail(job, Failed(Outcome::kInfra, "the worker has no such target"));
+    Finish(job, Failed(Outcome::kInfra, "the worker has no such target"));
     return DropFinished();
   }
   const Slot& slot = slots_[static_cast<size_t>(job.trial.target)];
@@ -71,7 +71,7 @@ void Engine::Add(Trial trial) {
   job.device_target = slot.target;
   Result<WorkloadData*> data = references_.Find(job.trial.workload, job.trial.seed);
   if (!data.ok()) {
-    Fail(job, Failed(Outcome::kBuildError, data.status().message()));
+    Finish(job, Failed(Outcome::kBuildError, data.status().message()));
     return DropFinished();
   }
   job.data = *data;
@@ -93,13 +93,10 @@ void Engine::DropFinished() {
   });
 }
 
-void Engine::Fail(Job& job, Measurement measurement) {
-  Finish(job, std::move(measurement), TimeOf(job).TakeUnattributed());
-}
-
-void Engine::Finish(Job& job, Measurement measurement, double device_s) {
-  measurement.device_ms = 1e3 * device_s;
-  results_.push_back({job.trial.uid, std::move(measurement), device_s});
+void Engine::Finish(Job& job, Measurement measurement, std::optional<double> device_s) {
+  if (!device_s) device_s = TimeOf(job).TakeUnattributed();
+  measurement.device_ms = 1e3 * *device_s;
+  results_.push_back({job.trial.uid, std::move(measurement), *device_s});
   job.stage = Stage::kDone;
 }
 
@@ -107,7 +104,7 @@ void Engine::FailUnreferenced() {
   for (Job& job : jobs_) {
     if (job.stage == Stage::kDone || !job.data->sets.empty() || job.data->maker) continue;
     if (job.data->waiting || job.data->failure.ok()) continue;
-    Fail(job, Failed(Outcome::kInfra, job.data->failure.message()));
+    Finish(job, Failed(Outcome::kInfra, job.data->failure.message()));
   }
 }
 
@@ -127,7 +124,7 @@ void Engine::Work(int timeout_ms, int fd) {
   references_.Collect();
   for (Job& job : jobs_) {
     if (job.stage != Stage::kBuilding) continue;
-    if (auto failure = builders_.Collect(job)) Fail(job, *std::move(failure));
+    if (auto failure = builders_.Collect(job)) Finish(job, *std::move(failure));
   }
   CollectMeasured();
   FailUnreferenced();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,8 +77,8 @@ class Engine {
 
   DeviceTime& TimeOf(const Job& job) { return slots_[static_cast<size_t>(job.trial.target)].time; }
   void FailUnreferenced();
-  void Finish(Job& job, Measurement measurement, double device_s);
-  void Fail(Job& job, Measurement measurement);
+  // Without `device_s`: of one that was not measured, which pays for what nobody paid yet.
+  void Finish(Job& job, Measurement measurement, std::optional<double> device_s = std::nullopt);
   void DropFinished();
 
   // engine_devices.cc
