@@ -27,7 +27,7 @@ constexpr Pass kFoldConstants = {"fold_constants", "known values are constants",
 constexpr Pass kSimplify = {"simplify", "no local algebraic rule applies", Simplify};
 constexpr Pass kCse = {"cse", "equal computations are one value", EliminateCommonSubexpressions};
 
-constexpr std::array<Pass, 18> kPasses = {{
+constexpr std::array<Pass, 19> kPasses = {{
     kFoldConstants,
     kSimplify,
     kCse,
