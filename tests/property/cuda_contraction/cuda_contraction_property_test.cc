@@ -363,8 +363,8 @@ TEST(RoleContractionProperty, BlocksGoThroughSeveralTiles) {
   }
 }
 
-// Results, and the operand that lies beside them, pass through shared memory while the next tile is
-// multiplied.
+// Results of two and four bytes, and the operand that lies beside them, pass through shared memory
+// while the next tile is multiplied.
 TEST(RoleContractionProperty, StorersCarryResults) {
   const std::string product =
       "%0 = input() : f16[328,200]\n%1 = weight() : f16[200,160]\n%2 = matmul(%0, %1) : "
@@ -377,7 +377,10 @@ TEST(RoleContractionProperty, StorersCarryResults) {
           "f16[328,160]\nreturn %8\n",
       "%0 = input() : bf16[2,96,136]\n%1 = weight() : bf16[136,192]\n%2 = matmul(%0, %1) : "
       "bf16[2,96,192]\n%3 = input() : bf16[2,96,192]\n%4 = add(%2, %3) : bf16[2,96,192]\n"
-      "return %4\n"};
+      "return %4\n",
+      "%0 = input() : f32[328,200]\n%1 = weight() : f32[200,160]\n%2 = matmul(%0, %1) "
+      "{precision=tf32} : f32[328,160]\n%3 = input() : f32[328,160]\n%4 = add(%2, %3) : "
+      "f32[328,160]\nreturn %4\n"};
   for (const std::string& body : bodies) {
     const double bound = body.find("bf16") == std::string::npos ? 4e-3 : 3e-2;
     for (const int alternate : {0, 1}) {

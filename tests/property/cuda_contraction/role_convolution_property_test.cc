@@ -106,6 +106,12 @@ TEST(RoleConvolutionProperty, StorersCarryResults) {
     return config["storers"] > 0 && config["cluster"] == 1;
   };
   EXPECT_GT(CheckWhere(kResidual, 2, 8, 37, wanted), 4);
+  const std::string wide =
+      "%0 = input() : f32[5,64,9,7]{4032,1,448,64}\n%1 = weight() : f32[96,64,1,1]\n%2 = conv(%0, "
+      "%1) {dilations=[1,1],group=1,pads=[0,0,0,0],precision=tf32,strides=[1,1]} : "
+      "f32[5,96,9,7]{6048,1,672,96}\n%3 = input() : f32[5,96,9,7]{6048,1,672,96}\n%4 = add(%2, %3) "
+      ": f32[5,96,9,7]{6048,1,672,96}\nreturn %4\n";
+  EXPECT_GT(CheckWhere(wide, 2, 8, 37, wanted), 4);
 }
 TEST(RoleConvolutionProperty, BlocksShareTheDepthOfATile) {
   const auto wanted = [](const Config& config) { return config["split"] > 1; };

@@ -128,8 +128,10 @@ Config RoleContractionFamily::DefaultIn(const graph::Workload&, const RoleProble
   if (widths.size() > 1) std::erase_if(widths, [](int64_t n) { return n % 32 != 0; });
   return gpu::Cheapest(space, [&](const Config& config) -> std::optional<double> {
     const RolePlan plan = MakeRolePlan(problem, target, config);
-    // What places offered ahead gain has not been measured: that is left to searches, too.
+    // What places offered ahead gain has not been measured, nor what storers of four bytes do
+    // without another tensor: that is left to searches, too.
     if (OffersAhead(plan)) return std::nullopt;
+    if (plan.storers > 0 && plan.results.wide() && !plan.guest) return std::nullopt;
     if (CheckRolePlan(problem, target, plan) != RejectReason::kNone) {
       return std::nullopt;
     }

@@ -73,7 +73,8 @@ namespace {
 // Columns that a warp takes at once on their way through shared memory as results.
 int NarrowChunk(const RoleProblem& problem, const target::Target& target, const RolePlan& plan) {
   const NarrowResults& results = problem.results;
-  if (!results.narrow || plan.split() > 1 || (results.guest && plan.storers == 0)) return 0;
+  if (!results.narrow || plan.split() > 1) return 0;
+  if (plan.storers == 0 && (results.guest || results.wide())) return 0;
   const int chunks[] = {kRoleChunk / 2, kRoleChunk, 2 * kRoleChunk, 4 * kRoleChunk};
   int fits = 0;
   for (const int chunk : chunks) {
@@ -316,15 +317,17 @@ double RoleCycles(const target::Target& target, const RolePlan& plan) {
     const double fill = core.end + results / core.filled_outputs + after;
     const double carried =
         plan.guest ? core.guest_outputs / (1 + t.bn / core.guest_columns) : core.carried_outputs;
-    const double carry = core.end + results / carried;
+    const double carry = core.end + results * (plan.results.wide() ? 2 : 1) / carried;
     // Groups that do not take turns have one place, which waits for the other tensor's values.
     const double waits = plan.guest && !plan.alternate ? core.memory_latency : 0;
     // Measured tiles take the sum, whether groups take turns or not.
     return start + rounds * (own + fill + carry + waits);
   }
-  // Warps that store read another tensor's values themselves, between their stores.
-  const double wide = plan.guest ? core.outputs / 2 : core.outputs;
-  const double outputs = plan.narrow_chunk > 0 ? core.narrow_outputs : wide;
+  // Warps that store read another tensor's values themselves, between their stores: with results
+  // of four bytes, 0.9 in a clock of a residual at the end of a block of ResNet-50.
+  const double guests = plan.results.wide() ? 4 : 2;
+  const double sums = plan.guest ? core.outputs / guests : core.outputs;
+  const double outputs = plan.narrow_chunk > 0 ? core.narrow_outputs : sums;
   // Groups that take turns and store gain nothing by it that a measurement shows.
   const double tile = own + core.end + results / outputs + after;
   return start + rounds * tile;

@@ -24,7 +24,7 @@ namespace mlc::schedule {
 constexpr int kRoleChunk = 32;
 constexpr int kRolePitch = 40;
 constexpr int kRoleMaxRows = 256;  // of a tile
-constexpr int kSumGap = 8;         // floats between rows of a split's sums
+constexpr int kSumGap = 8;         // floats between rows of a split's sums, or of results
 // Storers have so many pieces of 16 bytes under way.
 constexpr int kPiecesAhead = 4;
 
@@ -77,7 +77,8 @@ struct RolePlan {
   bool unshared = false;  // taps should share stages, and cannot
   bool moves_registers = false;
   // Results of one or two bytes that need no more than values of their columns and the guest lie in
-  // shared memory as results, and a gap of 16 bytes after each row.
+  // shared memory as results, and a gap after each row. So do those of four bytes for storers; else
+  // nothing would be gained over sums there.
   int narrow_chunk = 0;  // columns that a warp stores at once so; 0: none
   NarrowResults results;
   bool apart = false;    // the unit's sums of a step are added up outside of it, exactly
@@ -109,7 +110,7 @@ struct RolePlan {
   int64_t narrow_elements() const { return int64_t{warps()} * 16 * narrow_pitch(); }
   // Tiles of results on their way to global memory: one, or one of each group that takes turns.
   int result_tiles() const { return alternate ? groups : 1; }
-  int result_pitch() const { return tensor.bn + results.lanes(); }
+  int result_pitch() const { return tensor.bn + (results.wide() ? kSumGap : results.lanes()); }
   int64_t result_elements() const { return int64_t{result_tiles()} * tensor.bm * result_pitch(); }
   double read_share() const;  // of its tiles that a block reads from L2
   int64_t block_bytes() const;

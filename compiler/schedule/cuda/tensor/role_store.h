@@ -76,7 +76,7 @@ class RoleStore {
   ir::KernelBuilder& b_;
   ir::AsyncBuilder async_;
   std::optional<TileOutput> output_;
-  ir::BufferId sums_ = 0;          // or results of one or two bytes
+  ir::BufferId sums_ = 0;          // or results
   DType held_type_ = DType::kF32;  // of those results
   ir::BufferId ready_ = 0, filled_ = 0, c_ = 0, fold_ = 0, pairs_ = 0;
   ir::ExprRef lane_, warp_, group_row_, sums_at_, storer_;

@@ -38,7 +38,10 @@ NarrowResults NarrowResultsOf(const graph::Workload& workload, const GpuContract
   const graph::ValueId held = HeldOf(graph, output);
   const DType dtype = graph[held].type.dtype;
   const bool bytes = dtype == DType::kU8 || dtype == DType::kI8;
-  if ((SizeOf(dtype) != 2 && !bytes) || SizeOf(g.p.row_dtype) > 2) return {};
+  const bool narrow = (SizeOf(dtype) == 2 || bytes) && SizeOf(g.p.row_dtype) <= 2;
+  // Of tf32: they are as wide as their sums, but may be carried all the same.
+  const bool wide = dtype == DType::kF32 && g.p.row_dtype == DType::kF32;
+  if (!narrow && !wide) return {};
   if (type.EffectiveStrides()[column] != 1 || graph[g.p.anchor].type.dims[column] == 1) return {};
   NarrowResults results;
   results.held = held;

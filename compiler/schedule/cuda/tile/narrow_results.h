@@ -1,5 +1,6 @@
-// Results of one or two bytes, which may lie in shared memory as results on their way from the
-// fragments of a contraction to global memory. Pure functions; thread-safe.
+// Results of one or two bytes, and of four bytes of operands as wide, which may lie in shared
+// memory as results on their way from the fragments of a contraction to global memory. Pure
+// functions; thread-safe.
 #pragma once
 
 #include <optional>
@@ -20,6 +21,7 @@ struct NarrowResults {
   std::optional<int> guest;
 
   int lanes() const { return 16 / bytes; }  // of a piece of 16 bytes
+  bool wide() const { return bytes == 4; }
 };
 
 NarrowResults NarrowResultsOf(const graph::Workload& workload, const GpuContraction& g);
