@@ -65,17 +65,17 @@ TEST(RecognizeNorms, UnitLengthInEachForm) {
 }
 
 TEST(RecognizeNorms, LeavesLengthsOfOthersAndOtherBounds) {
-  const std::string x =
-      "%0 = input() : f32[4,4] %1 = input() : f32[4,4] %2 = constant() {value=0.25} : f32[] ";
-  for (const char* body :
-       {"%3 = reduce(%1) {axes=[1], kind=l2} : f32[4,1] %4 = div(%0, %3) : f32[4,4] return %4",
-        "%3 = reduce(%0) {axes=[0], kind=l2} : f32[1,4] %4 = div(%0, %3) : f32[4,4] return %4",
-        "%3 = reduce(%0) {axes=[1], keepdims=0, kind=l2} : f32[4] "
-        "%4 = div(%0, %3) : f32[4,4] return %4",
-        "%3 = reduce(%0) {axes=[1], kind=l1} : f32[4,1] %4 = div(%0, %3) : f32[4,4] return %4",
-        "%3 = reduce(%0) {axes=[1], kind=l2} : f32[4,1] %4 = add(%3, %2) : f32[4,1] "
-        "%5 = div(%0, %4) : f32[4,4] return %5"}) {
-    Check(RecognizeNorms, x + body, x + body);
+  const std::string x = "%0 = input() : f32[4,4] ";
+  for (const char* rest :
+       {"%1 = input() : f32[4,4] %2 = reduce(%1) {axes=[1], kind=l2} : f32[4,1] "
+        "%3 = div(%0, %2) : f32[4,4] return %3",
+        "%1 = reduce(%0) {axes=[0], kind=l2} : f32[1,4] %2 = div(%0, %1) : f32[4,4] return %2",
+        "%1 = reduce(%0) {axes=[1], keepdims=0, kind=l2} : f32[4] "
+        "%2 = div(%0, %1) : f32[4,4] return %2",
+        "%1 = reduce(%0) {axes=[1], kind=l1} : f32[4,1] %2 = div(%0, %1) : f32[4,4] return %2",
+        "%1 = constant() {value=0.25} : f32[] %2 = reduce(%0) {axes=[1], kind=l2} : f32[4,1] "
+        "%3 = add(%2, %1) : f32[4,1] %4 = div(%0, %3) : f32[4,4] return %4"}) {
+    Check(RecognizeNorms, x + rest, x + rest);
   }
 }
 
