@@ -8,6 +8,7 @@
 #include "base/settings/config_file.h"
 #include "base/settings/setting_table.h"
 #include "base/settings/spelling.h"
+#include "base/settings/toml_depth.h"
 
 namespace mlc::settings {
 namespace {
@@ -121,6 +122,10 @@ Status AddValues(const toml::table& from, const std::string& table, const Lookup
 
 Result<ConfigFile> ParseConfig(std::string_view text, const std::string& path,
                                const Lookup& lookup) {
+  if (HasDeepKey(text)) {
+    return FailedPrecondition(path + ": a key has more than " + std::to_string(kMostKeyParts) +
+                              " parts; settings have two at most");
+  }
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();

@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/settings/toml_depth.h"
+
 namespace mlc::settings {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The parser limits how deep values are nested.
+// HasDeepKey and the parser limit how deep values are nested.
 Json ToJson(const toml::node& node) {
   if (const toml::table* table = node.as_table()) {
     Json json = Json::object();
@@ -32,6 +34,9 @@ Json ToJson(const toml::node& node) {
 }  // namespace
 
 Result<std::string> JsonOfToml(std::string_view toml) {
+  if (HasDeepKey(toml)) {
+    return InvalidArgument("a key has more than " + std::to_string(kMostKeyParts) + " parts");
+  }
   const toml::parse_result parsed = toml::parse(toml);
   if (parsed) return ToJson(parsed.table()).dump(-1, ' ', false, Json::error_handler_t::replace);
   const toml::source_region& place = parsed.error().source();

@@ -103,6 +103,10 @@ TEST(ConfigFileTest, WhatIsWrongIsToldWithItsLine) {
   EXPECT_THAT(ErrorOf("[=]"), HasSubstr("this is not valid TOML"));
   EXPECT_THAT(ErrorOf(std::string(100'000, '[')), HasSubstr("this is not valid TOML"))
       << "no stack";
+  std::string key = "a";
+  for (int i = 0; i < 100'000; ++i) key += ".a";
+  EXPECT_EQ(ErrorOf(key + " = 1"),
+            "/etc/mlc/config.toml: a key has more than 16 parts; settings have two at most");
 }
 
 TEST(ConfigFileTest, TheFileIsNamedOrInTheUsersFolder) {

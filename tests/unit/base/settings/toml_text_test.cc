@@ -1,8 +1,11 @@
 #include "base/settings/toml_text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/settings/spelling.h"
+#include "base/settings/toml_depth.h"
+#include "base/settings/toml_json.h"
 
 namespace mlc::settings {
 namespace {
@@ -27,6 +30,36 @@ TEST(TomlTextTest, WhatIsNoCharacterIsReplaced) {
 
 TEST(TomlTextTest, ACommentIsOneLine) {
   EXPECT_EQ(CommentText("a\nserver = 'evil'\r\x1B[2J"), "a?server = 'evil'??[2J");
+}
+
+// `parts` parts of a key, divided by dots.
+std::string Key(int parts, const std::string& part = "a") {
+  std::string key = part;
+  for (int i = 1; i < parts; ++i) key += " . " + part;
+  return key;
+}
+
+TEST(TomlDepthTest, KeysOfManyPartsAreFound) {
+  EXPECT_FALSE(HasDeepKey(Key(16) + " = 1\n" + Key(16) + "= 2"));
+  EXPECT_TRUE(HasDeepKey(Key(17) + " = 1"));
+  EXPECT_TRUE(HasDeepKey("[" + Key(17, "'x.='") + "]"));
+  EXPECT_TRUE(HasDeepKey(R"(a = {b = "\"", )" + Key(17, R"("\"")") + " = 1}"));
+  EXPECT_TRUE(HasDeepKey("a = \"\"\"x\ny\"\"\"\"\n" + Key(17) + " = 1"));
+  EXPECT_THAT(JsonOfToml(Key(100'000) + " = 1").status().message(),
+              testing::HasSubstr("a key has more than 16 parts"));
+}
+
+TEST(TomlDepthTest, DotsElsewhereDoNotCount) {
+  const std::string dots(100, '.');
+  for (const std::string& text :
+       {"a = '" + dots + "' # " + dots, R"(a = "\")" + dots + "\"", "a = ''' '\n" + dots + "'''",
+        R"(a = """\""")" + dots + "\n\"\"\"", "# it's " + dots}) {
+    EXPECT_FALSE(HasDeepKey(text)) << text;
+    EXPECT_TRUE(JsonOfToml(text).ok()) << text;
+  }
+  std::string numbers = "a = [1.5";
+  for (int i = 0; i < 100; ++i) numbers += ", 1.5";
+  EXPECT_FALSE(HasDeepKey(numbers + "]"));
 }
 
 TEST(SpellingTest, TheNearestNameIsGuessedIfItIsNear) {
