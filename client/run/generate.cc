@@ -27,6 +27,11 @@ Status CheckTerms(const Decoder& decoder, const GenerateTerms& terms) {
                            " is outside of the vocabulary of " +
                            std::to_string(decoder.vocabulary()));
   }
+  if (terms.end_token && *terms.end_token >= decoder.vocabulary()) {
+    return InvalidArgument("--end-token: token " + std::to_string(*terms.end_token) +
+                           " is outside of the vocabulary of " +
+                           std::to_string(decoder.vocabulary()));
+  }
   const auto prompt = static_cast<int64_t>(terms.prompt.size());
   // The last token is chosen, but not read.
   if (prompt > decoder.positions() || terms.tokens - 1 > decoder.positions() - prompt) {
@@ -45,11 +50,14 @@ Status CheckTerms(const Decoder& decoder, const GenerateTerms& terms) {
 }  // namespace
 
 Result<std::vector<int64_t>> ParseTokens(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n";
   constexpr std::string_view kBetween = ", \t\r\n";
+  const auto skip_spaces = [&] {
+    text.remove_prefix(std::min(text.size(), text.find_first_not_of(kSpaces)));
+  };
   std::vector<int64_t> tokens;
-  while (true) {
-    text.remove_prefix(std::min(text.size(), text.find_first_not_of(kBetween)));
-    if (text.empty()) break;
+  bool comma = false;  // a token is to follow
+  for (skip_spaces(); !text.empty() || comma; skip_spaces()) {
     const std::string_view word = text.substr(0, text.find_first_of(kBetween));
     int64_t token = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), token);
@@ -59,6 +67,9 @@ Result<std::vector<int64_t>> ParseTokens(std::string_view text) {
     }
     tokens.push_back(token);
     text.remove_prefix(word.size());
+    skip_spaces();
+    comma = text.starts_with(',');
+    if (comma) text.remove_prefix(1);
   }
   if (tokens.empty()) return InvalidArgument("give one token at least, as a number");
   return tokens;

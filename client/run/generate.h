@@ -29,8 +29,8 @@ struct Generated {
   std::vector<double> step_ms;  // each later step, with the choice of its token
 };
 
-// Token ids in decimal, divided by commas or white space. INVALID_ARGUMENT otherwise, or if there
-// are none.
+// Token ids in decimal, divided by commas or white space. INVALID_ARGUMENT otherwise, if there are
+// none, or if one is missing before or after a comma.
 Result<std::vector<int64_t>> ParseTokens(std::string_view text);
 
 // The steps in which a decoder reads a prompt: the longest that fit, in order. INVALID_ARGUMENT if
@@ -39,8 +39,8 @@ Result<std::vector<int64_t>> PlanPrompt(int64_t tokens, const std::vector<int64_
 
 // `on_token`, if any, gets each new token as soon as it is chosen. The decoder's caches hold the
 // prompt and the new tokens but the last one afterwards. INVALID_ARGUMENT for tokens outside of the
-// vocabulary, a sequence that the caches cannot hold, or step lengths that do not fit; errors of
-// the sampler and of the library as they are.
+// vocabulary, also the end token, a sequence that the caches cannot hold, or step lengths that do
+// not fit; errors of the sampler and of the library as they are.
 Result<Generated> Generate(Decoder& decoder, const GenerateTerms& terms,
                            const std::function<void(int64_t)>& on_token);
 

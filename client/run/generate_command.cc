@@ -12,7 +12,23 @@
 
 namespace mlc::client {
 
+namespace {
+
+// The validators of the library say "in range 0.000000 to 179769...".
+CLI::Validator AtLeast(int64_t least, const std::string& name) {
+  return CLI::Validator(
+      [least](const std::string& text) {
+        return std::strtoll(text.c_str(), nullptr, 10) >= least
+                   ? std::string()
+                   : "is to be a whole number, " + std::to_string(least) + " or more";
+      },
+      name);
+}
+
+}  // namespace
+
 void AddGenerateFlags(CLI::App& app, GenerateOptions& options) {
+  const CLI::Validator not_negative = AtLeast(0, "NONNEGATIVE");
   const CLI::Validator temperature(
       [](const std::string& text) {
         const double value = std::strtod(text.c_str(), nullptr);
@@ -28,7 +44,7 @@ void AddGenerateFlags(CLI::App& app, GenerateOptions& options) {
   transport::BeginGroup(app, "Decoders of language models");
   CLI::Option* generate =
       app.add_option("--generate", options.tokens, "continue --prompt by at most so many tokens")
-          ->check(CLI::PositiveNumber);
+          ->check(AtLeast(1, "POSITIVE"));
   CLI::Option* prompt = app.add_option("--prompt", options.prompt,
                                        "ids of the tokens to begin with, divided by commas")
                             ->needs(generate);
@@ -38,14 +54,15 @@ void AddGenerateFlags(CLI::App& app, GenerateOptions& options) {
     generate->excludes(app.get_option(other));
   }
   app.add_option("--end-token", options.end_token, "id of the token that ends the sequence")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative)
       ->needs(generate);
   app.add_option("--temperature", options.temperature,
-                 "divides the logits before a token is drawn; 0 takes the most likely one")
+                 "divides the logits before a token is drawn; 0 takes the most likely one; "
+                 "default: 0, with --top-k or --top-p 1")
       ->check(temperature)
       ->needs(generate);
   app.add_option("--top-k", options.top_k, "draw from so many of the most likely; 0 means all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative)
       ->needs(generate);
   app.add_option("--top-p", options.top_p,
                  "draw from the fewest that together have this probability")
@@ -65,7 +82,9 @@ Status RunGenerate(ModelLibrary& library, const GenerateOptions& options, uint64
   terms.tokens = options.tokens;
   if (options.end_token >= 0) terms.end_token = options.end_token;
   terms.warmups = options.warmups;
-  terms.sampling = {options.temperature, options.top_k, options.top_p, seed};
+  const bool draws = options.top_k > 0 || options.top_p < 1;
+  terms.sampling = {options.temperature.value_or(draws ? 1 : 0), options.top_k, options.top_p,
+                    seed};
   const std::unique_ptr<Decoder> decoder = MLC_TRY(Decoder::Open(library));
   const char* between = "";
   const auto show = [&](int64_t token) {

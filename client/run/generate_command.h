@@ -1,6 +1,8 @@
 // The flags of mlc-run that continue a sequence of tokens, and what they do.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -15,8 +17,8 @@ namespace mlc::client {
 struct GenerateOptions {
   int64_t tokens = 0;  // 0: none are generated
   std::string prompt;
-  int64_t end_token = -1;  // -1: there is none
-  double temperature = 0;
+  int64_t end_token = -1;             // -1: there is none
+  std::optional<double> temperature;  // default: 1 if top_k or top_p restrict the choice, else 0
   int64_t top_k = 0;
   double top_p = 1;
   int warmups = 0;

@@ -254,6 +254,14 @@ class GenerateTest(unittest.TestCase):
         self.assertEqual(one, again)
         self.assertNotEqual(one, other)
 
+    def test_a_restricted_choice_is_drawn_without_a_temperature(self):
+        for flags in (("--top-k", 50), ("--top-p", 0.95)):
+            with self.subTest(flags=flags):
+                said = [self.tokens("fixed", "--generate", 6, *flags, *more, *self.PROMPT)
+                        for more in ((), ("--temperature", 1), ("--temperature", 0))]
+                self.assertEqual(said[0], said[1])
+                self.assertNotEqual(said[0], said[2])
+
     def test_a_prompt_read_before_changes_no_token(self):
         self.assertEqual(self.tokens("fixed", "--generate", 6, "--warmup", 2, *self.PROMPT), self.expected(6))
 
@@ -263,6 +271,9 @@ class GenerateTest(unittest.TestCase):
             (bad, "fixed", ("--generate", 7, *self.PROMPT), "too many for a cache of 12 positions"),
             (bad, "fixed", ("--generate", 1, "--prompt", "1,200"), "token 200 is outside of the vocabulary"),
             (bad, "fixed", ("--generate", 1, "--prompt", "1,x"), "'x' is no token"),
+            (bad, "fixed", ("--generate", 1, "--prompt", "1,,2"), "'' is no token"),
+            (bad, "fixed", ("--generate", 1, "--prompt", "1", "--end-token", 200), "--end-token: token 200 is outside"),
+            (usage, "fixed", ("--generate", 0, "--prompt", "1"), "is to be a whole number, 1 or more"),
             (bad, "long", ("--generate", 2, "--prompt", "1,2,3,4"), "has no step of one token"),
             (bad, "long", ("--generate", 1, "--prompt", "1,2,3"), "is not made of steps of 4"),
             (bad, "some", ("--generate", 1, *self.PROMPT), "as in --dim past=0..511"),

@@ -11,7 +11,9 @@ using ::testing::HasSubstr;
 
 TEST(GenerateTest, TokensAreReadWhateverDividesThem) {
   EXPECT_THAT(*ParseTokens("1,2 3,\n 40"), ElementsAre(1, 2, 3, 40));
-  for (const char* text : {"", " , ", "a", "1,b", "-1", "1.5", "0x3", "99999999999999999999"}) {
+  EXPECT_THAT(*ParseTokens(" 1 ,2\n"), ElementsAre(1, 2));
+  for (const char* text : {"", " , ", "1,,2", "1, ,2", "1,", ",1", "1, ", "a", "1,b", "-1", "1.5",
+                           "0x3", "99999999999999999999"}) {
     EXPECT_EQ(ParseTokens(text).status().code(), StatusCode::kInvalidArgument) << text;
   }
 }
