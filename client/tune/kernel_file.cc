@@ -41,6 +41,10 @@ Result<graph::Workload> WorkloadOf(const TuneOptions& options, const Json& kerne
   std::string text = TextOf(kernel, "Workload");
   std::string where = options.kernel + ": Workload";
   const std::string named = TextOf(kernel, "WorkloadFile");
+  if (!text.empty() && !named.empty()) {
+    return InvalidArgument(options.kernel +
+                           ": Workload and WorkloadFile are both given: leave one of them out");
+  }
   const std::string file = !options.workload.empty() ? options.workload
                            : !named.empty()          ? Beside(options.kernel, named)
                                                      : std::string();
@@ -80,8 +84,10 @@ Result<KernelFile> ReadKernelFile(const TuneOptions& options) {
     return InvalidArgument("'" + file + "': KernelSpecification: an object is needed");
   }
   Json& kernel = json["KernelSpecification"];
+  // The text of a specification (KernelSpec::ToText) has both: the file is a name there.
   const std::string source = TextOf(kernel, "KernelFile");
-  if (!source.empty()) kernel["Source"] = MLC_TRY(ReadText(Beside(file, source)));
+  if (!source.empty() && TextOf(kernel, "Source").empty())
+    kernel["Source"] = MLC_TRY(ReadText(Beside(file, source)));
   Result<schedule::KernelSpec> spec =
       schedule::KernelSpec::Parse(json.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (!spec.ok()) return spec.status().WithPrefix("'" + file + "'");

@@ -175,6 +175,10 @@ TEST_F(KernelSpecTest, ASpecificationThatIsWrongIsRefusedWithItsPlace) {
   Replace("gemm.toml", "Values = [16, 32, 64, 128]", "Values = [16, 32, 64");
   EXPECT_EQ(Tune("toml", "gemm.toml", "4"), 65);
   EXPECT_THAT(Output("toml"), HasSubstr("line "));
+  Replace("nbody.json", "\"WorkloadFile\":", "\"Workload\": \"workload v1\", \"WorkloadFile\":");
+  EXPECT_EQ(Tune("twice", "nbody.json", "4"), 65);
+  EXPECT_THAT(Output("twice"), HasSubstr("Workload and WorkloadFile are both given"));
+  Replace("nbody.json", "\"Workload\": \"workload v1\", ", "");
   Replace("nbody.json", "\"WorkloadFile\": \"nbody.workload\"", "\"ReferenceArguments\": []");
   EXPECT_EQ(Tune("reference", "nbody.json", "4"), 65);
   EXPECT_THAT(Output("reference"), HasSubstr("ReferenceArguments have the results of one set"));
