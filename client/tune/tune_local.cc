@@ -7,11 +7,13 @@
 #include <string>
 
 #include "base/html/write_page.h"
+#include "base/machine/memory.h"
 #include "client/local/embedded_server.h"
 #include "client/model/dims.h"
 #include "client/service/tuner_client.h"
 #include "client/target/auto_target.h"
 #include "client/target/target_choice.h"
+#include "client/tune/local_memory.h"
 #include "client/tune/said_target.h"
 #include "client/tune/tune_end.h"
 #include "client/tune/whole_model_stage.h"
@@ -105,6 +107,9 @@ Result<ExitCode> TuneLocal(const TuneSession& session) {
   const target::Target target = MLC_TRY(LocalTargetOf(options));
   const TuneRequest tune = MLC_TRY(TuneRequestOf(options, target));
   MLC_TRY(CheckLocal(options, target));
+  if (target.As<target::CpuTarget>() != nullptr) {
+    MLC_TRY(CheckMemory(tune.model, target::UsableMemory()));
+  }
   const backend::Backend& backend = backend::BackendOf(target);
   if (const auto* cpu = target.As<target::CpuTarget>()) SayPlaces(options, cpu->threads);
   const std::stop_token stop = session.interrupt.Keep();
