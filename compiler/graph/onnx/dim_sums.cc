@@ -58,6 +58,8 @@ std::vector<std::string_view> TermsOf(std::string_view text) {
   return terms;
 }
 
+bool HasSize(const DimMessage& dim) { return dim.has_value && dim.value >= 0; }
+
 // The names of dimensions of inputs, with a size or without.
 struct InputNames {
   Names known;
@@ -74,10 +76,8 @@ InputNames NamesOf(const ModelMessage& model, const ImportOptions& options) {
       continue;
     }
     for (size_t a = 0; a < input.dims.size(); ++a) {
-      const DimMessage& dim = input.dims[a];
-      if (dim.has_value && dim.value >= 0) continue;
-      const std::string name = dim.param.empty() ? std::string(input.name) + ":" + std::to_string(a)
-                                                 : std::string(dim.param);
+      if (HasSize(input.dims[a])) continue;
+      const std::string name = NameOfDim(input, a);
       Names used;
       const bool has_size = SizeOfName(name, options, used).has_value();
       if (!has_size) names.unknown.insert(name);
@@ -85,6 +85,17 @@ InputNames NamesOf(const ModelMessage& model, const ImportOptions& options) {
     }
   }
   return names;
+}
+
+// Whether a dimension spells a sum with the name, which is of use even if another term lacks a
+// size.
+bool IsTerm(std::string_view name, const ModelMessage& model) {
+  for (const ValueMessage& input : model.graph.inputs) {
+    for (const DimMessage& dim : input.dims) {
+      if (!HasSize(dim) && std::ranges::count(TermsOf(dim.param), name) > 0) return true;
+    }
+  }
+  return false;
 }
 
 // Whether the text names the dimension, or spells its sum.
@@ -127,6 +138,44 @@ std::optional<int64_t> SizeOfName(const std::string& name, const ImportOptions& 
   return SumOf(TermsOf(name), options, used);
 }
 
+std::string NameOfDim(const ValueMessage& input, size_t axis) {
+  const DimMessage& dim = input.dims[axis];
+  return dim.param.empty() ? std::string(input.name) + ":" + std::to_string(axis)
+                           : std::string(dim.param);
+}
+
+Status NoDimOf(const std::string& name, const ModelMessage& model) {
+  constexpr size_t kMostNamed = 8;
+  Names names;
+  for (const ValueMessage& input : model.graph.inputs) {
+    for (size_t a = 0; a < input.dims.size(); ++a) {
+      if (!HasSize(input.dims[a])) names.insert(NameOfDim(input, a));
+    }
+  }
+  std::string known;
+  size_t count = 0;
+  for (const std::string& other : names) {
+    if (count++ == kMostNamed) break;
+    known += (known.empty() ? ", which has " : ", ") + Quote(other);
+  }
+  if (names.size() > kMostNamed) known += ", ...";
+  return InvalidArgument("--dim " + Printable(name) +
+                         ": the model has no symbolic dimension of this name" + known);
+}
+
+Status CheckDimNames(const ModelMessage& model, const ImportOptions& options) {
+  Names used;
+  for (const ValueMessage& input : model.graph.inputs) {
+    for (size_t a = 0; a < input.dims.size(); ++a) {
+      if (!HasSize(input.dims[a])) (void)SizeOfName(NameOfDim(input, a), options, used);
+    }
+  }
+  for (const auto& [name, size] : options.dims) {
+    if (!used.contains(name) && !IsTerm(name, model)) return NoDimOf(name, model);
+  }
+  return Status();
+}
+
 std::vector<DimSum> FindSums(const ModelMessage& model, const FunctionTable& functions,
                              const MappedFileRef& file, ExternalFiles& files,
                              const ImportOptions& options) {
@@ -139,7 +188,8 @@ std::vector<DimSum> FindSums(const ModelMessage& model, const FunctionTable& fun
       ImportOptions tried = options;
       tried.folds = nullptr;
       tried.sums[unknown] = {*a, *b};
-      const int64_t size = options.dims.at(*a) + options.dims.at(*b);
+      int64_t size = 0;
+      if (__builtin_add_overflow(options.dims.at(*a), options.dims.at(*b), &size)) continue;
       const Result<Graph> graph = Importer(model, functions, file, files, tried).Run();
       if (graph.ok() && OutputsHave(model, *graph, unknown, {*a, *b}, size)) {
         sums.push_back({{unknown, {*a, *b}}});

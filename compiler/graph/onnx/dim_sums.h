@@ -22,6 +22,13 @@ using DimSum = std::map<std::string, std::vector<std::string>>;
 std::optional<int64_t> SizeOfName(const std::string& name, const ImportOptions& options,
                                   std::set<std::string, std::less<>>& used);
 
+// The name of a dimension without a size: its own, or that of the input and the axis.
+std::string NameOfDim(const ValueMessage& input, size_t axis);
+// INVALID_ARGUMENT that says which symbolic dimensions the model has instead of `name`.
+Status NoDimOf(const std::string& name, const ModelMessage& model);
+// NoDimOf the first name of the options that no dimension of the model's inputs refers to.
+Status CheckDimNames(const ModelMessage& model, const ImportOptions& options);
+
 // As FindDimSums of import.h, of a parsed model.
 std::vector<DimSum> FindSums(const ModelMessage& model, const FunctionTable& functions,
                              const MappedFileRef& file, ExternalFiles& files,

@@ -199,14 +199,15 @@ Status Importer::BindInput(const ValueMessage& input, const TensorDataRef& data,
 Result<int64_t> Importer::SizeOfDim(const ValueMessage& input, size_t axis) {
   const DimMessage& dim = input.dims[axis];
   if (dim.has_value && dim.value >= 0) return dim.value;
-  const std::string unnamed = std::string(input.name) + ":" + std::to_string(axis);
-  const std::string name = dim.param.empty() ? unnamed : std::string(dim.param);
+  const std::string name = NameOfDim(input, axis);
   const std::optional<int64_t> size = SizeOfName(name, options_, used_dims_);
   if (!size) {
     if (notes_ != nullptr) {
       notes_->AddSize(input.name, name);
       return 1;
     }
+    // A size of a misspelt name is perhaps the one that is missing here.
+    MLC_TRY(CheckDimNames(model_, options_));
     return InvalidArgument("input " + Quote(input.name) + " has the symbolic dimension " +
                            Quote(name) + ": give its size with --dim " + Printable(name) +
                            "=<size>");
@@ -232,10 +233,7 @@ Result<TensorType> Importer::TypeOfInput(const ValueMessage& input) {
 
 Status Importer::CheckOptionsUsed() const {
   for (const auto& [name, size] : options_.dims) {
-    if (used_dims_.find(name) == used_dims_.end()) {
-      return InvalidArgument("--dim " + Printable(name) +
-                             ": the model has no symbolic dimension of this name");
-    }
+    if (used_dims_.find(name) == used_dims_.end()) return NoDimOf(name, model_);
   }
   for (const auto& [name, data] : options_.bound_inputs) {
     if (used_bindings_.find(name) == used_bindings_.end()) {

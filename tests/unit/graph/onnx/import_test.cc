@@ -98,8 +98,14 @@ TEST(Import, NamesUnboundDimensionsAndTheFlag) {
   ASSERT_TRUE(bound.ok()) << bound.status().ToString();
   EXPECT_THAT((*bound)[bound->Inputs()[0]].type.dims, ElementsAre(3));
   options.dims["M"] = 3;
+  const Status unknown = ImportBytes(wire::Model(parts), options).status();
+  options.dims.erase("N");
+  EXPECT_EQ(ImportBytes(wire::Model(parts), options).status(), unknown)
+      << "the size that is missing has perhaps this name";
+  options.dims["N"] = 3;
   EXPECT_EQ(ImportBytes(wire::Model(parts), options).status(),
-            InvalidArgument("--dim M: the model has no symbolic dimension of this name"));
+            InvalidArgument("--dim M: the model has no symbolic dimension of this name, which "
+                            "has 'N'"));
 }
 
 TEST(Import, BindsInputsAsConstants) {

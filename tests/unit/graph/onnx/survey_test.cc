@@ -119,7 +119,8 @@ TEST(Survey, AnAssumedSizeCausesNoErrors) {
   EXPECT_THAT(SurveyOf(parts, options).obstacles, ElementsAre(IsObstacle("Add", {"a"}, "", "Add")));
   options.dims["m"] = 6;
   EXPECT_EQ(SurveyBytes(wire::Model(parts), options).status(),
-            InvalidArgument("--dim m: the model has no symbolic dimension of this name"));
+            InvalidArgument("--dim m: the model has no symbolic dimension of this name, which "
+                            "has 'n'"));
 }
 
 TEST(Survey, ANewOperatorSetIsAnObstacleBesideOthers) {
