@@ -35,6 +35,10 @@ Status Malformed(const std::string& argument) {
       argument + "'");
 }
 
+Status Reversed(const std::string& argument) {
+  return InvalidArgument("--dim " + argument + ": the range ends below its first size");
+}
+
 Status TooMany(const std::string& what, const std::string& count) {
   return InvalidArgument(
       what + " asks for " + count + " combinations of sizes, and a library has at most " +
@@ -58,7 +62,8 @@ Status AddItem(const std::string& argument, std::string_view item, std::set<int6
       ParseSize(item.substr(dots + 2, colon == item.npos ? item.npos : colon - dots - 2));
   const std::optional<int64_t> step =
       colon == item.npos ? std::optional<int64_t>(1) : ParseSize(item.substr(colon + 1), 1);
-  if (!first || !last || !step || *first > *last) return Malformed(argument);
+  if (!first || !last || !step) return Malformed(argument);
+  if (*first > *last) return Reversed(argument);
   const int64_t steps = (*last - *first) / *step;
   if (steps >= kMostSizes) return TooMany("--dim " + argument, std::to_string(steps + 1));
   for (int64_t i = 0; i <= steps; ++i) sizes.insert(*first + i * *step);
@@ -108,7 +113,8 @@ Result<std::optional<VaryingDim>> ParseRange(const std::string& argument, std::s
   }
   const std::optional<int64_t> first = ParseSize(range.substr(0, dots));
   const std::optional<int64_t> last = ParseSize(range.substr(dots + 2));
-  if (!first || !last || *first > *last) return Malformed(argument);
+  if (!first || !last) return Malformed(argument);
+  if (*first > *last) return Reversed(argument);
   if (*last - *first >= kMostInRange) {
     return InvalidArgument("--dim " + argument + " has more than " + std::to_string(kMostInRange) +
                            " sizes: give a narrower range");
