@@ -3,18 +3,17 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <ios>
 #include <system_error>
+
+#include "base/write_text.h"
 
 namespace mlc::html {
 namespace {
 
 Status CannotWrite(const std::string& path, const std::string& why) {
-  return Unwritable("cannot write " + path + ": " + why);
+  return Unwritable("cannot write '" + path + "': " + why);
 }
 
 }  // namespace
@@ -33,21 +32,8 @@ Status CheckPageWritable(const std::string& path) {
 Status WritePage(const std::string& path, std::string_view text) {
   std::error_code absent;
   const auto there = std::filesystem::symlink_status(path, absent);
-  const bool replaced = !exists(there) || is_regular_file(there);
-  if (replaced) MLC_TRY(CheckPageWritable(path));
-  const std::string written = replaced ? path + ".tmp." + std::to_string(getpid()) : path;
-  errno = 0;
-  std::ofstream out(written, std::ios::trunc | std::ios::binary);
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
-  out.close();
-  Status status;
-  if (!out) {
-    status = CannotWrite(path, errno != 0 ? strerror(errno) : "writing failed");
-  } else if (replaced && rename(written.c_str(), path.c_str()) != 0) {
-    status = CannotWrite(path, strerror(errno));
-  }
-  if (!status.ok() && replaced) (void)unlink(written.c_str());
-  return status;
+  if (!exists(there) || is_regular_file(there)) MLC_TRY(CheckPageWritable(path));
+  return WriteText(path, text);
 }
 
 }  // namespace mlc::html

@@ -2,9 +2,9 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
+#include "base/write_text.h"
 #include "client/model/npy.h"
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/onnx/import.h"
@@ -88,11 +88,7 @@ Status WriteTensors(const std::string& directory, const std::string& prefix,
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::string path = directory + "/" + prefix + "_" + std::to_string(i) + ".pb";
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    const std::string bytes = TensorProtoBytes(*tensors[i], names[i]);
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    out.close();
-    if (!out) return Unwritable("cannot write '" + path + "'");
+    MLC_TRY(WriteText(path, TensorProtoBytes(*tensors[i], names[i])));
   }
   return {};
 }

@@ -1,6 +1,9 @@
 // Helpers of a few lines that several folders share.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -52,6 +55,38 @@ TEST(WriteText, ReplacesTheFile) {
   ASSERT_TRUE(WriteText(path, "second").ok());
   std::ifstream in(path);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "second");
+}
+
+TEST(WriteText, LeavesTheOldFileIfTheNewOneCannotBeWritten) {
+  const tests::TemporaryFolder folder;
+  const std::string path = folder.path("text");
+  ASSERT_TRUE(WriteText(path, "first").ok());
+  const rlimit before = [] {
+    rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    return limit;
+  }();
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small = {1000, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status status = WriteText(path, std::string(100'000, 'x'));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(status, Unwritable("cannot write '" + path + "': File too large"));
+  std::ifstream in(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "first");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(WriteText, WritesThroughALinkAndToADevice) {
+  const tests::TemporaryFolder folder;
+  std::filesystem::create_symlink(folder.path("text"), folder.path("link"));
+  ASSERT_TRUE(WriteText(folder.path("link"), "x").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder.path("text")));
+  EXPECT_TRUE(WriteText("/dev/null", "x").ok());
+  EXPECT_EQ(WriteText("/dev/full", "x"),
+            Unwritable("cannot write '/dev/full': No space left on device"));
 }
 
 TEST(WriteText, SaysWhyAFileCannotBeWritten) {

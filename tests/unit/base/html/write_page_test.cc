@@ -38,7 +38,7 @@ TEST_F(WritePageTest, SaysWhichFileCannotBeWritten) {
   for (const std::string& path : {folder_ + "/none/page.html", folder_, std::string()}) {
     const Status written = WritePage(path, "x");
     EXPECT_EQ(written.code(), StatusCode::kUnwritable);
-    EXPECT_THAT(written.message(), ::testing::HasSubstr("cannot write " + path));
+    EXPECT_THAT(written.message(), ::testing::HasSubstr("cannot write '" + path));
     EXPECT_EQ(CheckPageWritable(path).code(), StatusCode::kUnwritable);
   }
   EXPECT_TRUE(CheckPageWritable(folder_ + "/page.html").ok());
