@@ -1,5 +1,6 @@
 #include "client/model/npy.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -73,9 +74,10 @@ Result<graph::TensorDataRef> ParseNpy(std::string_view bytes, std::shared_ptr<co
     return InvalidArgument("arrays in Fortran order are not supported: save a C-ordered copy");
   }
   std::vector<int64_t> dims = MLC_TRY(ParseShape(Field(header, "shape")));
-  size_t size = static_cast<size_t>(SizeOf(dtype));
+  const bool is_empty = std::ranges::find(dims, 0) != dims.end();
+  size_t size = is_empty ? 0 : static_cast<size_t>(SizeOf(dtype));
   for (const int64_t dim : dims) {
-    if (dim != 0 && size > data.size() / static_cast<size_t>(dim) + 1) {
+    if (!is_empty && size > data.size() / static_cast<size_t>(dim) + 1) {
       return InvalidArgument("the data are shorter than the shape");
     }
     size *= static_cast<size_t>(dim);

@@ -49,6 +49,16 @@ TEST(Npy, ReadsScalarsAndRowsOfOne) {
   EXPECT_EQ((*row)->dims, std::vector<int64_t>{5});
 }
 
+// Such as a cache before the first step.
+TEST(Npy, ReadsArraysWithoutElements) {
+  for (const std::string shape : {"(1, 8, 0, 64)", "(0, 1099511627776, 1099511627776)"}) {
+    const auto empty =
+        Parse(Npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }", ""));
+    ASSERT_TRUE(empty.ok()) << empty.status().message();
+    EXPECT_TRUE((*empty)->bytes.empty());
+  }
+}
+
 TEST(Npy, BadFilesAreExplained) {
   const auto error = [](const std::string& bytes) { return Parse(bytes).status(); };
   const std::string data(24, '\0');
