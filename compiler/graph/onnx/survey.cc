@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/graph/onnx/dim_sums.h"
 #include "compiler/graph/onnx/file.h"
 #include "compiler/graph/onnx/importer.h"
 #include "compiler/graph/onnx/parse.h"
@@ -68,7 +69,12 @@ Result<ModelSurvey> SurveyOnnx(const std::string& path, const ImportOptions& opt
   ModelSurvey survey;
   survey.opset = MLC_TRY(OpsetOf(model, notes));
   ExternalFiles external(path);
-  MLC_TRY(Importer(model, preflight.functions, file, external, options, &notes).Run());
+  ImportOptions with_sums = options;
+  if (options.sums.empty() && preflight.unsupported.empty()) {
+    const auto sums = FindSums(model, preflight.functions, file, external, options);
+    if (!sums.empty()) with_sums.sums = sums.front();
+  }
+  MLC_TRY(Importer(model, preflight.functions, file, external, with_sums, &notes).Run());
   survey.operators = std::move(preflight.operators);
   survey.unchecked = notes.unchecked();
   std::vector<Obstacle> noted = notes.Take();

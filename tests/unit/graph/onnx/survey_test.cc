@@ -52,6 +52,20 @@ TEST(Survey, AModelThatCanBeLoweredHasNoObstacles) {
   EXPECT_THAT(survey.operators, ElementsAre(Pair("Add", 1), Pair("Relu", 2)));
 }
 
+// The length of all keys, which exporters give a name that nothing explains.
+TEST(Survey, ASizeThatFollowsFromOthersIsNoObstacle) {
+  GraphParts parts;
+  parts.nodes = {wire::Node("Concat", {"past_keys", "x"}, {"keys"}, wire::IntAttr("axis", 0)),
+                 wire::Node("Add", {"keys", "mask"}, {"y"})};
+  parts.inputs = {wire::ValueInfo("past_keys", 1, wire::Dim("past")),
+                  wire::ValueInfo("x", 1, wire::Dim("sequence")),
+                  wire::ValueInfo("mask", 1, wire::Dim("s12"))};
+  parts.outputs = {wire::ValueInfo("y", 1, wire::Dim("s12"))};
+  ImportOptions options;
+  options.dims = {{"past", 3}, {"sequence", 2}};
+  EXPECT_THAT(SurveyOf(parts, options).obstacles, IsEmpty());
+}
+
 TEST(Survey, FindsObstaclesOfEveryKindAtOnce) {
   GraphParts parts;
   parts.nodes = {wire::Node("NoSuch", {"x"}, {"a"}),
