@@ -176,25 +176,37 @@ Replacement ConcatOfNothing(Graph& graph, const Value& node) {
   return AddSimplified(graph, std::move(kept));
 }
 
-// gather(x, known single index) -> reshape(slice(x)).
-Replacement GatherOfOne(Graph& graph, const Value& node) {
+// The step of indices that lie at equal distances, in rising order; 1 of a single one.
+std::optional<int64_t> StepOf(const std::vector<int64_t>& indices) {
+  const int64_t step = indices.size() > 1 ? indices[1] - indices[0] : 1;
+  if (step < 1) return std::nullopt;
+  for (size_t i = 1; i < indices.size(); ++i) {
+    if (indices[i] - indices[i - 1] != step) return std::nullopt;
+  }
+  return step;
+}
+
+// gather(x, known indices at equal distances) -> reshape(slice(x)).
+Replacement GatherOfRun(Graph& graph, const Value& node) {
   if (node.op != Op::kGather || !IsConstant(graph, node.operands[1])) return std::nullopt;
-  const Value& indices = graph[node.operands[1]];
-  if (indices.type.NumElements() != 1) return std::nullopt;
+  const Value& value = graph[node.operands[1]];
   const TensorType& x = graph[node.operands[0]].type;
   const auto axis = static_cast<size_t>(node.Int("axis"));
-  int64_t index = ReadInt(*ConstantData(indices), 0);
-  if (index < 0) index += x.dims[axis];
-  if (index < 0 || index >= x.dims[axis]) return std::nullopt;
+  if (value.type.NumElements() < 1 || value.type.NumElements() > x.dims[axis]) return std::nullopt;
+  std::vector<int64_t> indices = ReadInts(*ConstantData(value));
+  for (int64_t& index : indices) index += index < 0 ? x.dims[axis] : 0;
+  const std::optional<int64_t> step = StepOf(indices);
+  if (!step || indices.front() < 0 || indices.back() >= x.dims[axis]) return std::nullopt;
   Value slice;
   slice.op = Op::kSlice;
   slice.operands = {node.operands[0]};
-  std::vector<int64_t> starts(x.dims.size(), 0);
-  starts[axis] = index;
+  std::vector<int64_t> starts(x.dims.size(), 0), steps(x.dims.size(), 1);
+  starts[axis] = indices.front();
+  steps[axis] = *step;
   slice.attrs["starts"] = std::move(starts);
-  slice.attrs["steps"] = std::vector<int64_t>(x.dims.size(), 1);
+  slice.attrs["steps"] = std::move(steps);
   slice.type = {x.dtype, x.dims, {}};
-  slice.type.dims[axis] = 1;
+  slice.type.dims[axis] = value.type.NumElements();
   const ValueId sliced = AddSimplified(graph, std::move(slice));
   return AddSimplified(graph, MakeReshape(graph, sliced, node.type.dims));
 }
@@ -209,7 +221,7 @@ constexpr std::array<SimplifyRule, 10> kRules = {{
     {"double_expand", DoubleExpand},
     {"double_cast", DoubleCast},
     {"concat_of_nothing", ConcatOfNothing},
-    {"gather_of_one", GatherOfOne},
+    {"gather_of_run", GatherOfRun},
 }};
 
 }  // namespace

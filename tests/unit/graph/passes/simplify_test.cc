@@ -163,11 +163,23 @@ constexpr Row kRows[] = {
      "%0 = input() : f32[2,3] %1 = input() : f32[0,3] %2 = concat(%0, %1) {axis=0} : f32[2,3] "
      "return %2",
      "%0 = input() : f32[2,3] %1 = input() : f32[0,3] return %0"},
-    {"gather_of_one",
+    {"gather_of_run",
      "%0 = input() : f32[3,4] %1 = constant() {values=[-1]} : i64[] %2 = gather(%0, %1) : f32[4] "
      "return %2",
      "%0 = input() : f32[3,4] %1 = slice(%0) {starts=[2,0]} : f32[1,4] %2 = reshape(%1) : f32[4] "
      "return %2"},
+    {"gather_of_run",  // what reads all is a reshape
+     "%0 = input() : f32[4] %1 = constant() {values=[0,1,2,3]} : i64[2,1,2] "
+     "%2 = gather(%0, %1) : f32[2,1,2] return %2",
+     "%0 = input() : f32[4] %1 = reshape(%0) : f32[2,1,2] return %1"},
+    {"gather_of_run",
+     "%0 = input() : f32[7,2] %1 = constant() {values=[1,3,-2]} : i64[3] "
+     "%2 = gather(%0, %1) : f32[3,2] return %2",
+     "%0 = input() : f32[7,2] %1 = slice(%0) {starts=[1,0], steps=[2,1]} : f32[3,2] return %1"},
+    {"gather_of_run",
+     "%0 = input() : f32[7] %1 = constant() {values=[2,1]} : i64[2] %2 = gather(%0, %1) : f32[2] "
+     "return %2",
+     nullptr},
     {"scatter_to_box",
      "%0 = input() : f32[4,5,2] %1 = input() : f32[2,3,2] "
      "%2 = constant() {values=[1,2]} : i64[2,1] %3 = constant() {values=[-3,-2,-1]} : i64[1,3] "
