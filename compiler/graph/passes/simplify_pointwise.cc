@@ -124,8 +124,15 @@ Replacement PowOfConstant(Graph& graph, const Value& node) {
   return std::nullopt;
 }
 
+// One number, or as many as there are in the other one.
+bool MeetEvenly(const TensorType& c, const TensorType& d) {
+  const int64_t of_c = c.NumElements(), of_d = d.NumElements();
+  return of_c == 1 || of_d == 1 || of_c == of_d;
+}
+
 // (x op c) op d -> x op (c op d), for add, mul, max and min. Sums and products of integers wrap, so
-// the rule is exact there too.
+// the rule is exact there too. The scale of a norm, which each row has, stays apart from the angles
+// of its place: what else reads the norm reads it with its scale.
 Replacement MergeConstants(Graph& graph, const Value& node) {
   if (!Is(node, ScalarOp::kAdd) && !Is(node, ScalarOp::kMul) && !Is(node, ScalarOp::kMax) &&
       !Is(node, ScalarOp::kMin)) {
@@ -137,6 +144,7 @@ Replacement MergeConstants(Graph& graph, const Value& node) {
   }
   const ValueId x = graph[inner].operands[0], c = graph[inner].operands[1];
   if (!IsConstant(graph, c) || IsConstant(graph, x)) return std::nullopt;
+  if (!MeetEvenly(graph[c].type, graph[node.operands[1]].type)) return std::nullopt;
   const ValueId merged = AddFolded(graph, node.scalar, {c, node.operands[1]});
   if (!IsConstant(graph, merged)) return std::nullopt;
   return Emit(graph, node.scalar, {x, merged});

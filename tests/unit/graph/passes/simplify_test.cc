@@ -98,6 +98,11 @@ constexpr Row kRows[] = {
      "f32[] %3 = max(%0, %1) : f32[2] %4 = max(%3, %2) : f32[2] return %4",
      "%0 = input() : f32[2] %1 = constant() {value=0.5} : f32[] %2 = max(%0, %1) : f32[2] return "
      "%2"},
+    {"merge_constants",  // a scale and angles
+     "%0 = input() : f32[2,3] %1 = constant() {values=[0.5,0.25,2.0]} : f32[3] "
+     "%2 = constant() {values=[1,2,3,4,5,6]} : f32[2,3] %3 = mul(%0, %1) : f32[2,3] "
+     "%4 = mul(%3, %2) : f32[2,3] return %4",
+     nullptr},
     {"double_negation",
      "%0 = input() : f32[2] %1 = neg(%0) : f32[2] %2 = neg(%1) : f32[2] %3 = exp(%2) : f32[2] "
      "return %3",
