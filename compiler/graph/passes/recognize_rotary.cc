@@ -1,5 +1,6 @@
 #include "compiler/graph/passes/recognize_rotary.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,36 +51,42 @@ ValueId WithoutLast(const Graph& graph, ValueId id) {
   return dims == graph[id].type.dims ? graph[id].operands[0] : id;
 }
 
-// How neighbours of the last dimension turn: a half with the other, or each with the next.
-enum class Turn : uint8_t { kHalves, kPairs };
+// How the last dimension is split: `dims`, of which that at `two` has the elements that turn
+// together.
+struct Split {
+  Dims dims;
+  size_t two = 0;
+};
 
-// Whether `id` is `x` with the second element of each two negated, before the first one.
-std::optional<Turn> TurnOf(const Graph& graph, ValueId id, ValueId x) {
+Split Halves(int64_t width) { return {{2, width / 2}, 0}; }
+Split Pairs(int64_t width) { return {{width / 2, 2}, 1}; }
+
+// How the last dimension turns if `id` is `x` with the second element of each two negated, before
+// the first one: of neighbours, or of elements of both halves.
+std::optional<Split> TurnOf(const Graph& graph, ValueId id, ValueId x) {
   const bool pairs = IsOp(graph, id, Op::kReshape);
   const Value& concat = graph[pairs ? graph[id].operands[0] : id];
   const int64_t width = graph[id].type.dims.back();
   if (concat.op != Op::kConcat || concat.operands.size() != 2 || width % 2 != 0) return {};
   if (concat.Int("axis") != concat.type.rank() - 1) return {};
   if (pairs && concat.type.rank() != graph[id].type.rank() + 1) return {};
-  ValueId negated = concat.operands[0], first = concat.operands[1];
-  if (pairs) {
-    negated = WithoutLast(graph, negated);
-    first = WithoutLast(graph, first);
-  }
+  const auto without_last = [&](ValueId of) { return pairs ? WithoutLast(graph, of) : of; };
+  const ValueId negated = without_last(concat.operands[0]);
+  const ValueId first = without_last(concat.operands[1]);
   if (!IsScalarOp(graph, negated, ScalarOp::kNeg)) return {};
-  const ValueId second = graph[negated].operands[0];
+  const ValueId second = without_last(graph[negated].operands[0]);
   const int64_t step = pairs ? 2 : 1;
   if (!IsPart(graph, first, x, 0, step) || !IsPart(graph, second, x, pairs ? 1 : width / 2, step)) {
     return {};
   }
-  return pairs ? Turn::kPairs : Turn::kHalves;
+  return pairs ? Pairs(width) : Halves(width);
 }
 
 struct Rotary {
   ValueId x = kNoValue;
   ValueId cosine = kNoValue;
   ValueId sine = kNoValue;
-  Turn turn = Turn::kHalves;
+  Split split;
 };
 
 std::optional<Rotary> Match(const Rewriter& rewriter, const Graph& graph, const Value& node) {
@@ -98,47 +105,110 @@ std::optional<Rotary> Match(const Rewriter& rewriter, const Graph& graph, const 
           rewriter.Uses(rotated) != 1) {
         continue;
       }
-      const std::optional<Turn> turn = TurnOf(graph, rotated, x);
-      if (!turn) continue;
-      return Rotary{x, graph[plain].operands[1 - j % 2], graph[turned].operands[1 - j / 2], *turn};
+      const std::optional<Split> split = TurnOf(graph, rotated, x);
+      if (!split) continue;
+      return Rotary{x, graph[plain].operands[1 - j % 2], graph[turned].operands[1 - j / 2], *split};
     }
   }
   return std::nullopt;
 }
 
-// The last dimension as halves, or as pairs, if there is one of that size.
-ValueId InTwos(Graph& graph, ValueId x, int64_t width, Turn turn) {
+// The last dimension split, if it has more than one element.
+ValueId SplitLast(Graph& graph, ValueId x, const Split& split) {
   Dims dims = graph[x].type.dims;
   if (dims.empty()) return x;
-  const bool one = dims.back() == 1, halves = turn == Turn::kHalves;
-  dims.back() = one ? 1 : halves ? 2 : width / 2;
-  dims.push_back(one ? 1 : halves ? width / 2 : 2);
+  const bool one = dims.back() == 1;
+  dims.pop_back();
+  for (const int64_t dim : split.dims) dims.push_back(one ? 1 : dim);
   return SimplifiedReshape(graph, x, std::move(dims));
 }
 
 ValueId Emit(Graph& graph, const Rotary& rotary) {
+  const Split& split = rotary.split;
   const TensorType type = graph[rotary.x].type;
-  const bool halves = rotary.turn == Turn::kHalves;
-  const auto in_twos = [&](ValueId id) { return InTwos(graph, id, type.dims.back(), rotary.turn); };
-  const ValueId x = in_twos(rotary.x);
+  const ValueId x = SplitLast(graph, rotary.x, split);
   Value flip;
   flip.op = Op::kSlice;
   flip.operands = {x};
   flip.type = {type.dtype, graph[x].type.dims, {}};
   Dims starts(flip.type.dims.size(), 0), steps(flip.type.dims.size(), 1);
-  const size_t two = starts.size() - (halves ? 2 : 1);
+  const size_t two = starts.size() - split.dims.size() + split.two;
   starts[two] = 1;
   steps[two] = -1;
   flip.attrs["starts"] = std::move(starts);
   flip.attrs["steps"] = std::move(steps);
   const ValueId flipped = AddNode(graph, std::move(flip));
-  const ValueId sign = graph.Constant(
-      WriteDoubles(type.dtype, halves ? Dims{2, 1} : Dims{2}, std::vector<double>{-1, 1}));
-  const ValueId sine = SimplifiedPointwise(graph, ScalarOp::kMul, {in_twos(rotary.sine), sign});
-  const ValueId plain = SimplifiedPointwise(graph, ScalarOp::kMul, {x, in_twos(rotary.cosine)});
+  Dims signs(split.dims.size() - split.two, 1);
+  signs.front() = 2;
+  const ValueId sign = graph.Constant(WriteDoubles(type.dtype, signs, std::vector<double>{-1, 1}));
+  const ValueId sine =
+      SimplifiedPointwise(graph, ScalarOp::kMul, {SplitLast(graph, rotary.sine, split), sign});
+  const ValueId plain =
+      SimplifiedPointwise(graph, ScalarOp::kMul, {x, SplitLast(graph, rotary.cosine, split)});
   const ValueId turned = SimplifiedPointwise(graph, ScalarOp::kMul, {flipped, sine});
   const ValueId y = SimplifiedPointwise(graph, ScalarOp::kAdd, {plain, turned});
   return SimplifiedReshape(graph, y, type.dims);
+}
+
+// `x` with `fill` before and behind it, so that it has `width` elements in the last dimension.
+ValueId Padded(Graph& graph, ValueId x, int64_t before, int64_t width, double fill) {
+  const TensorType type = graph[x].type;
+  Value concat;
+  concat.op = Op::kConcat;
+  concat.attrs["axis"] = int64_t{type.rank() - 1};
+  const auto fill_up = [&](int64_t count) {
+    if (count == 0) return;
+    Dims dims = type.dims;
+    dims.back() = count;
+    int64_t elements = 1;
+    for (const int64_t dim : dims) elements *= dim;
+    const std::vector<double> values(static_cast<size_t>(elements), fill);
+    concat.operands.push_back(graph.Constant(WriteDoubles(type.dtype, dims, values)));
+  };
+  fill_up(before);
+  concat.operands.push_back(x);
+  fill_up(width - before - type.dims.back());
+  return AddSimplified(graph, std::move(concat));
+}
+
+ValueId Sliced(Graph& graph, const Part& part, const TensorType& type) {
+  Value slice;
+  slice.op = Op::kSlice;
+  slice.operands = {part.of};
+  slice.type = type;
+  slice.attrs["starts"] = part.starts;
+  slice.attrs["steps"] = part.steps;
+  return AddSimplified(graph, std::move(slice));
+}
+
+// concat(turned part, rest) of the elements of one tensor: the rest turns by 0. Halves must be
+// those of equal parts of the whole. `at`: which of the two turned.
+std::optional<Rotary> WithRest(Graph& graph, const Value& concat, size_t at, Rotary rotary) {
+  if (concat.Int("axis") != concat.type.rank() - 1) return std::nullopt;
+  if (rotary.split.dims.size() != 2) return std::nullopt;  // has a rest already
+  Part part = PartOf(graph, rotary.x), rest = PartOf(graph, concat.operands[1 - at]);
+  const int64_t all = concat.type.dims.back(), width = graph[rotary.x].type.dims.back();
+  const int64_t before = at == 0 ? 0 : all - width;
+  const int64_t begin = std::min(part.starts.back(), rest.starts.back());
+  const bool follows = part.starts.back() == begin + before &&
+                       rest.starts.back() == begin + (at == 0 ? width : 0) &&
+                       part.steps.back() == 1;
+  part.starts.back() = rest.starts.back() = begin;
+  if (!follows || part.of != rest.of || part.starts != rest.starts || part.steps != rest.steps) {
+    return std::nullopt;
+  }
+  const Dims& cosine = graph[rotary.cosine].type.dims;
+  const Dims& sine = graph[rotary.sine].type.dims;
+  if (cosine.empty() || cosine.back() != width || sine.empty() || sine.back() != width) {
+    return std::nullopt;
+  }
+  const bool pairs = rotary.split.dims.back() == 2 && rotary.split.two == 1;
+  if (pairs ? all % 2 != 0 || before % 2 != 0 : all % width != 0) return std::nullopt;
+  rotary.x = Sliced(graph, part, concat.type);
+  rotary.cosine = Padded(graph, rotary.cosine, before, all, 1);
+  rotary.sine = Padded(graph, rotary.sine, before, all, 0);
+  rotary.split = pairs ? Pairs(all) : Split{{all / width, 2, width / 2}, 1};
+  return rotary;
 }
 
 // A known factor of positions [..., n, width] with one of `count` more positions in front.
@@ -177,23 +247,34 @@ std::optional<Rotary> WithPrefix(Graph& graph, const Value& concat, Rotary rotar
   const std::optional<ValueId> cosine = Extended(graph, rotary.cosine, count, 1);
   const std::optional<ValueId> sine = Extended(graph, rotary.sine, count, 0);
   if (!cosine || !sine) return std::nullopt;
-  return Rotary{before.of, *cosine, *sine, rotary.turn};
+  return Rotary{before.of, *cosine, *sine, rotary.split};
+}
+
+// What is computed if `concat` joins the result of a rotary embedding to what does not turn.
+std::optional<Rotary> Joined(Graph& graph, const Value& concat,
+                             const std::map<ValueId, Rotary>& by_result) {
+  if (concat.op != Op::kConcat || concat.operands.size() != 2 || concat.type.rank() < 2) return {};
+  for (size_t i = 0; i < 2; ++i) {
+    const auto turned = by_result.find(concat.operands[i]);
+    if (turned == by_result.end()) continue;
+    std::optional<Rotary> whole = WithRest(graph, concat, i, turned->second);
+    if (!whole && i == 1) whole = WithPrefix(graph, concat, turned->second);
+    if (whole) return whole;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 Result<bool> RecognizeRotary(Graph& graph) {
-  std::map<ValueId, Rotary> found;  // by result
+  std::map<ValueId, Rotary> by_result;
   return Rewriter::Run(graph, [&](Rewriter& rewriter, const Value& node) {
     Graph& out = rewriter.out();
-    std::optional<Rotary> rotary = Match(rewriter, out, node);
-    if (node.op == Op::kConcat && node.operands.size() == 2 && node.type.rank() >= 2) {
-      const auto turned = found.find(node.operands[1]);
-      if (turned != found.end()) rotary = WithPrefix(out, node, turned->second);
-    }
+    std::optional<Rotary> rotary = Joined(out, node, by_result);
+    if (!rotary) rotary = Match(rewriter, out, node);
     if (!rotary) return out.Add(node);
     const ValueId result = Emit(out, *rotary);
-    found.insert_or_assign(result, *rotary);
+    by_result.insert_or_assign(result, *rotary);
     return result;
   });
 }

@@ -150,6 +150,20 @@ TEST(AttentionExportsTest, BatchesOfMultiheadAttentionAreNotCopied) {
   }
 }
 
+// Of heads whose norms have a scale (gemma3), by pairs (gptj), of a half of each head (gptj, phi).
+TEST(AttentionExportsTest, RotaryEmbeddingsJoinNothing) {
+  for (const char* name : {"hf_gemma3_sdpa.dynamo", "hf_gptj_eager.script", "hf_phi_sdpa.dynamo",
+                           "hf_qwen3_sdpa.dynamo"}) {
+    const Result<Model> model = ReadModel(Folder() + "/" + name + ".onnx", {});
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    const Result<graph::Graph> simplified = SimplifyGraph(model->graph, {});
+    ASSERT_TRUE(simplified.ok()) << simplified.status().message();
+    for (graph::ValueId id = 0; id < simplified->size(); ++id) {
+      EXPECT_NE((*simplified)[id].op, Op::kConcat) << name;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Exports, AttentionExports, ::testing::ValuesIn(Exports()));
 
 TEST(AttentionExportsTest, EveryFileIsExpected) {

@@ -143,6 +143,11 @@ MODELS = [
     ("qwen2", tf.Qwen2Model, tf.Qwen2Config(**GROUPED), IDS),
     ("qwen3", tf.Qwen3Model, tf.Qwen3Config(**GROUPED, head_dim=4), IDS),
     ("gemma2", tf.Gemma2Model, tf.Gemma2Config(**GROUPED, head_dim=4), IDS),
+    ("gemma3", tf.Gemma3TextModel, tf.Gemma3TextConfig(**GROUPED, head_dim=4), IDS),
+    ("gptj", tf.GPTJModel,
+     tf.GPTJConfig(n_embd=16, n_layer=1, n_head=2, vocab_size=8, n_positions=16, n_inner=24,
+                   rotary_dim=4), IDS),
+    ("phi", tf.PhiModel, tf.PhiConfig(**TEXT, partial_rotary_factor=0.5), IDS),
     ("gpt2", tf.GPT2Model,
      tf.GPT2Config(n_embd=16, n_layer=1, n_head=4, vocab_size=8, n_positions=16), IDS),
     ("gptneox", tf.GPTNeoXModel, tf.GPTNeoXConfig(**TEXT), IDS),
@@ -162,7 +167,8 @@ MODELS = [
     ("deberta", tf.DebertaV2Model,
      tf.DebertaV2Config(**TEXT, relative_attention=True, pos_att_type=["c2p", "p2c"]), IDS),
 ]
-NO_CACHE = {"llama", "qwen2", "qwen3", "gemma2", "gpt2", "gptneox", "opt", "bloom"}
+NO_CACHE = {"llama", "qwen2", "qwen3", "gemma2", "gemma3", "gptj", "phi", "gpt2", "gptneox", "opt",
+            "bloom"}
 
 
 def write_networks(writer):
