@@ -236,7 +236,10 @@ ValueId Builder::Cast(ValueId x, DType dtype) {
 }
 
 ValueId Builder::Reshape(ValueId x, Dims dims) {
-  if (DimsOf(x) == dims) return x;
+  // At another size the shape may be another one.
+  if (folds_ == nullptr && DimsOf(x) == dims) return x;
+  // What was joined on the way need not be told apart at other sizes.
+  while (folds_ != nullptr && IsReshape(*this, x)) x = std::as_const(*graph_)[x].operands[0];
   Value value;
   value.op = Op::kReshape;
   value.operands = {x};
@@ -245,7 +248,7 @@ ValueId Builder::Reshape(ValueId x, Dims dims) {
 }
 
 ValueId Builder::Expand(ValueId x, Dims dims) {
-  if (DimsOf(x) == dims) return x;
+  if (folds_ == nullptr && DimsOf(x) == dims) return x;
   Value value;
   value.op = Op::kExpand;
   value.operands = {x};
@@ -316,6 +319,10 @@ ValueId Builder::Softmax(ValueId x, int64_t axis) {
   value.operands = {x};
   value.attrs["axis"] = axis;
   return Add(std::move(value));
+}
+
+bool IsReshape(const Builder& b, ValueId id) {
+  return id >= 0 && id < b.graph_->size() && std::as_const(*b.graph_)[id].op == Op::kReshape;
 }
 
 ValueId CountedFrom(Builder& b, ValueId numbers, int64_t start) {

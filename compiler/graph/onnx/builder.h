@@ -94,6 +94,7 @@ class Builder {
   friend ValueId SumsOfBytes(Builder& b, ValueId product);
   friend ValueId CountedFrom(Builder& b, ValueId numbers, int64_t start);
   friend bool ReadsSeveralSizes(const Builder& b) { return b.folds_ != nullptr; }
+  friend bool IsReshape(const Builder& b, ValueId id);
   friend DType StoredTypeOf(const Builder& b, ValueId id);
   friend void RememberStoredType(Builder& b, ValueId id, DType dtype);
 
@@ -108,6 +109,8 @@ class Builder {
 
 // Whether the model is read at other sizes, too, at which it is to have the same nodes.
 bool ReadsSeveralSizes(const Builder& b);
+
+bool IsReshape(const Builder& b, ValueId id);
 
 // Numbers i64 plus a start that may be another one at another size (Folds::keeps_starts).
 ValueId CountedFrom(Builder& b, ValueId numbers, int64_t start);

@@ -183,6 +183,19 @@ Status Prove(const NodePair& pair, const SameConstants& same) {
   return ProveWhole(pair);
 }
 
+// Of what no result needs, as a shape on the way to another one, nothing has to be proven.
+std::vector<bool> ReadByResults(const Graph& graph) {
+  std::vector<bool> read(static_cast<size_t>(graph.size()), false);
+  for (const ValueId id : graph.outputs()) read[static_cast<size_t>(id)] = true;
+  for (ValueId id = graph.size() - 1; id >= 0; --id) {
+    if (!read[static_cast<size_t>(id)]) continue;
+    for (const ValueId operand : graph[id].operands) {
+      if (operand != kNoValue) read[static_cast<size_t>(operand)] = true;
+    }
+  }
+  return read;
+}
+
 }  // namespace
 
 Status NodePair::Refuse(const std::string& reason) const {
@@ -217,7 +230,9 @@ Result<Needs> ProvePrefix(const Graph& exact, const Graph& padded, const SameCon
   }
   Needs needs;
   std::vector<uint32_t> zero_beyond(static_cast<size_t>(exact.size()), 0);
+  const std::vector<bool> read = prefix::ReadByResults(exact);
   for (ValueId id = 0; id < exact.size(); ++id) {
+    if (!read[static_cast<size_t>(id)]) continue;
     MLC_TRY(prefix::Prove(prefix::NodePair(exact, padded, id, needs, zero_beyond), same));
   }
   return needs;

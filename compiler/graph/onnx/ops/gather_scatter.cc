@@ -51,11 +51,34 @@ std::string Reduction(OpContext& c) {
   return reduction;
 }
 
+// Rows that were joined to read each at its place, as m[i, j] of exporters with i and j of all
+// places. Joined they could not be told apart at other sizes; passes find the same at one size.
+bool ReadsJoinedInOrder(OpContext& c, ValueId data, ValueId indices, int64_t dim) {
+  if (!ReadsSeveralSizes(c.b) || !IsReshape(c.b, data) || c.b.RankOf(indices) < 2) return false;
+  if (!Checkable(c, indices) || c.b.TypeOf(indices).NumElements() != dim) return false;
+  int64_t next = 0;
+  for (const int64_t index : c.b.Ints(indices, "indices")) {
+    if (index != next++) return false;
+  }
+  return true;
+}
+
+ValueId InOrder(OpContext& c, ValueId data, ValueId indices, int64_t axis) {
+  Dims dims = c.b.DimsOf(data);
+  const Dims& places = c.b.DimsOf(indices);
+  const auto at = dims.erase(dims.begin() + axis);
+  dims.insert(at, places.begin(), places.end());
+  return c.b.Reshape(data, dims);
+}
+
 void GatherAlong(OpContext& c, Op op) {
   const ValueId data = c.In(0);
   const ValueId indices = c.In(1);
   const int64_t axis = Axis(c, c.Int("axis", 0), c.b.RankOf(data));
   if (!c.ok() || !CheckAxisIndices(c, indices, c.b.Dim(data, axis))) return;
+  if (op == Op::kGather && ReadsJoinedInOrder(c, data, indices, c.b.Dim(data, axis))) {
+    return c.Out(InOrder(c, data, indices, axis));
+  }
   Value gather;
   gather.op = op;
   gather.operands = {data, indices};
