@@ -241,7 +241,7 @@ TEST(BuildProgram, ProductOfPixelsScalesAndAddsToTheImage) {
       "  %12 = reduce(%11) {axes=[2,3], kind=mean} : f32[2,8,1,1]\n"
       "  return %12\n"
       "}\n");
-  EXPECT_EQ(StepsOf(program), "conv; matmul mul add; reduce");
+  EXPECT_EQ(StepsOf(program), "copy; conv; matmul mul add; reduce");
 }
 
 TEST(BuildProgram, ReshapeMovesBelowAnActivation) {
