@@ -161,7 +161,7 @@ std::string ToText(const CompileReport& report) {
                   report.library.unpacked_code_bytes / 1e6);
     text += line;
   }
-  text += "\n";
+  text += '\n';
   if (const auto* gpu = report.target.As<target::GpuTarget>()) text += DevicesText(report, *gpu);
   if (!report.note.empty()) text += report.note + "\n";
   text += UntunedText(report.choices);

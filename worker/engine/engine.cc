@@ -94,9 +94,9 @@ void Engine::DropFinished() {
 }
 
 void Engine::Finish(Job& job, Measurement measurement, std::optional<double> device_s) {
-  if (!device_s) device_s = TimeOf(job).TakeUnattributed();
-  measurement.device_ms = 1e3 * *device_s;
-  results_.push_back({job.trial.uid, std::move(measurement), *device_s});
+  const double seconds = device_s ? *device_s : TimeOf(job).TakeUnattributed();
+  measurement.device_ms = 1e3 * seconds;
+  results_.push_back({job.trial.uid, std::move(measurement), seconds});
   job.stage = Stage::kDone;
 }
 
