@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _abi, _forks, _tensors
 from ._arguments import Array, Arrays, Outputs, arranged, arranged_inputs
+from ._counted import Cut
 from ._errors import InputError, UsageError
 from ._model import OpenModel
 from ._session import Binding, Session
@@ -41,8 +42,24 @@ class _Handle:
         self.release.atexit = False
 
 
+class _KeptCut(Cut):
+    """Knows the shapes of this combination's last run when the session has run at another one."""
+
+    def __init__(self, cut: Cut) -> None:
+        self._cut = cut
+        self._kept: List[Tuple[int, ...]] = []
+
+    def keep(self) -> None:
+        self._kept = self._cut.shapes()
+
+    def shapes(self) -> List[Tuple[int, ...]]:
+        return self._kept
+
+
 class _PlanApi:
     """The interface at one combination of sizes, which each run sets first."""
+
+    cut: Optional[_KeptCut] = None
 
     def __init__(self, api: _abi.Api, handle: _Handle, row: Tuple[int, ...]) -> None:
         self._api = api
@@ -52,8 +69,10 @@ class _PlanApi:
 
     def _at_sizes(self, run: Any, session: int, *arguments: Any) -> int:
         with self._handle.lock:
-            status: int = self._set(session, self._row)
-            return status or run(session, *arguments)
+            status: int = self._set(session, self._row) or run(session, *arguments)
+            if status == 0 and self.cut is not None:
+                self.cut.keep()
+            return status
 
     def run(self, session: int, inputs: int, outputs: int) -> int:
         return self._at_sizes(self._api.run, session, inputs, outputs)
@@ -70,10 +89,15 @@ class _Plan:
         self._handle = handle
         self.inputs, self.outputs = model.ports_at(handle.value, row)
         self.outputs_type = model.outputs_type
-        self.cut_of = model.cut_of
+        self._cut_of = model.cut_of
         self.device = model.device
         self.check_process = model.check_process
         self.error_of_run = model.error_of_run
+
+    def cut_of(self, session: int) -> Optional[Cut]:
+        cut = self._cut_of(session)
+        self.api.cut = None if cut is None else _KeptCut(cut)
+        return self.api.cut
 
     def create_session(self, threads: int) -> int:
         return self._handle.value
@@ -145,11 +169,13 @@ class SizedSession(Session):
             raise InputError(self._no_plan(shapes))
         session = self._sessions.get(row)
         if session is None:
-            with self._shared.lock:  # another thread may run
+            # Another thread may run at other sizes; both ask the session for ports of these.
+            with self._shared.lock:
                 plan: Any = _Plan(self._model, self._shared, row)
+                made = Session(plan)
             while len(self._sessions) >= max(_MOST_SESSIONS, len(self._rows)):
                 self._sessions.pop(next(iter(self._sessions)), None)
-            session = self._sessions.setdefault(row, Session(plan))
+            session = self._sessions.setdefault(row, made)
         return session
 
     def _shapes_at(self, row: Row) -> Shapes:

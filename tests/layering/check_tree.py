@@ -247,7 +247,7 @@ PYTHON_ALLOWED = {
     "quick": "forks model tensors",
     "progress": "",
     "session": "abi arguments errors forks model quick tensors",
-    "sizes": "abi arguments errors forks model session tensors",
+    "sizes": "abi arguments counted errors forks model session tensors",
     "session_options": "errors",
     "sklearn": "compile errors exporters library trees",
     "temporary": "forks",

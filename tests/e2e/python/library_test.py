@@ -11,6 +11,7 @@ import pickle
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import place
 from small_models import (
@@ -28,6 +29,7 @@ from small_models import (
 )
 
 import mlc_tune
+from mlc_tune._session import Session
 
 RNG = np.random.default_rng(7)
 
@@ -111,6 +113,27 @@ class SizesTest(PackageTest):
             thread.join()
         self.assertEqual(wrong, [])
         session.close()
+
+    def test_nothing_runs_while_another_size_is_prepared(self):
+        small, large = (np.ones((rows, 4), np.float32) for rows in (1, 8))
+        ends = []
+
+        def prepared(plan):
+            other = threading.Thread(target=lambda: (session(small), ends.append("run")))
+            other.start()
+            other.join(0.2)
+            ends.append("prepared")
+            others.append(other)
+            return Session(plan)
+
+        others = []
+        with self.library.session() as session:
+            session(small)
+            with mock.patch("mlc_tune._sizes.Session", prepared):
+                result = session(large)[0]
+            others[0].join()
+        self.assertEqual(ends, ["prepared", "run"])
+        np.testing.assert_allclose(result, expected_product(large), rtol=1e-5, atol=1e-6)
 
     def test_a_range_takes_any_size(self):
         with compiled(product("rows"), dims={"rows": "2..9@4"}) as library:
