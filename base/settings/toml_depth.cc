@@ -10,14 +10,13 @@ namespace {
 // not read further either.
 size_t Skipped(std::string_view rest) {
   const char mark = rest.front();
-  const size_t line = std::min(rest.find('\n'), rest.size());
-  if (mark == '#') return line;
+  if (mark == '#') return std::min(rest.find('\n'), rest.size());
   if (mark != '"' && mark != '\'') return 0;
   const bool of_lines = rest.size() > 2 && rest[1] == mark && rest[2] == mark;
   const std::string_view end = rest.substr(0, of_lines ? 3 : 1);
-  const size_t most = of_lines ? rest.size() : line;
-  for (size_t i = end.size(); i < most; ++i) {
-    if (mark == '"' && rest[i] == '\\') {
+  for (size_t i = end.size(); i < rest.size(); ++i) {
+    if (!of_lines && rest[i] == '\n') return i;
+    if (mark == '"' && rest[i] == '\\' && (of_lines || !rest.substr(i + 1).starts_with('\n'))) {
       ++i;
     } else if (rest.substr(i, end.size()) == end) {
       i += end.size();
@@ -26,7 +25,7 @@ size_t Skipped(std::string_view rest) {
       return i;
     }
   }
-  return most;
+  return rest.size();
 }
 
 }  // namespace
