@@ -1,5 +1,6 @@
 #include "base/write_text.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,13 +22,20 @@ int Write(const std::string& path, std::string_view text) {
   return errno != 0 ? errno : EIO;
 }
 
-// Pipes, devices and links stay what they are, and a file may be in a folder of somebody else.
+// Pipes, devices and links stay what they are, what is protected against writing stays as it is,
+// and a file may be in another user's folder.
 bool CanReplace(const std::string& path) {
   std::error_code absent;
   const auto there = std::filesystem::symlink_status(path, absent);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  return (!exists(there) || is_regular_file(there)) &&
+  return (!exists(there) || (is_regular_file(there) && access(path.c_str(), W_OK) == 0)) &&
          access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
+}
+
+// The permissions of the file at `path` for the one that takes its place. False: see errno.
+bool CopyPermissions(const std::string& path, const std::string& written) {
+  struct stat old = {};
+  return stat(path.c_str(), &old) != 0 || chmod(written.c_str(), old.st_mode & 07777) == 0;
 }
 
 }  // namespace
@@ -37,7 +45,9 @@ Status WriteText(const std::string& path, std::string_view text) {
   const std::string written = replaced ? path + ".tmp." + std::to_string(getpid()) : path;
   int error = Write(written, text);
   if (replaced) {
-    if (error == 0 && rename(written.c_str(), path.c_str()) != 0) error = errno;
+    const bool done = error != 0 || (CopyPermissions(path, written) &&
+                                     rename(written.c_str(), path.c_str()) == 0);
+    if (!done) error = errno;
     if (error != 0) (void)unlink(written.c_str());
   }
   if (error == 0) return Status();

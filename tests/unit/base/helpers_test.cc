@@ -57,6 +57,16 @@ TEST(WriteText, ReplacesTheFile) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "second");
 }
 
+TEST(WriteText, KeepsThePermissionsOfTheFile) {
+  const tests::TemporaryFolder folder;
+  const std::string path = folder.path("text");
+  ASSERT_TRUE(WriteText(path, "first").ok());
+  const auto own = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+  std::filesystem::permissions(path, own);
+  ASSERT_TRUE(WriteText(path, "second").ok());
+  EXPECT_EQ(std::filesystem::status(path).permissions(), own);
+}
+
 TEST(WriteText, LeavesTheOldFileIfTheNewOneCannotBeWritten) {
   const tests::TemporaryFolder folder;
   const std::string path = folder.path("text");
