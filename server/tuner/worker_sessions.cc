@@ -13,7 +13,7 @@ int64_t WorkerSessions::Open(const std::string& worker, const std::string& incar
   const int64_t id = session.id;
   if (tables_.draining) session.disconnect();
   std::swap(registry.sessions[worker], session);
-  // Trials that were queued since the worker's last call woke nobody.
+  // Trials that were queued since the worker's last call found no session to wake.
   if (tables_.leases.counts().queued > 0) registry.sessions[worker].wake();
   // The stream of an older process: its worker has not noticed yet.
   if (session.disconnect) session.disconnect();

@@ -77,7 +77,8 @@ class Engine {
 
   DeviceTime& TimeOf(const Job& job) { return slots_[static_cast<size_t>(job.trial.target)].time; }
   void FailUnreferenced();
-  // Without `device_s`: of one that was not measured, which pays for what nobody paid yet.
+  // Without `device_s`: of one that was not measured. Its time is what no trial was charged for
+  // yet.
   void Finish(Job& job, Measurement measurement, std::optional<double> device_s = std::nullopt);
   void DropFinished();
 
